@@ -42,6 +42,7 @@ export const ERROR_CODES = define({
   SLOT_INVALID: { policy: 'stop', meaning: 'The slot exists but belongs to another database, plugin or kind.', remedy: 'Choose another slot.name or drop that slot.' },
   PUBLICATION_MISSING: { policy: 'stop', meaning: 'The publication does not exist (any more).', remedy: 'Create it with the SQL in the message; changes made while it was missing need a reload.' },
   PUBLICATION_INCOMPLETE: { policy: 'stop', meaning: 'The publication does not cover the captured tables or operations.', remedy: 'Run the ALTER PUBLICATION in the message.' },
+  REPLICA_IDENTITY_MISSING: { policy: 'stop', meaning: 'Publishing a table without a usable replica identity would make the application\'s UPDATE and DELETE on it fail.', remedy: 'Give the table a primary key or REPLICA IDENTITY FULL, exclude it, or add it to the publication by hand.' },
   TABLE_MISSING: { policy: 'config', meaning: 'No table matches the include list.', remedy: 'Check table.include.list; patterns are anchored regular expressions on schema.table.' },
   PROTOCOL: { policy: 'stop', meaning: 'A replication message could not be decoded.', remedy: 'Report this with the LSN in the message; nothing was confirmed past it.' },
   VALUE_INVALID: { policy: 'stop', meaning: 'A value cannot be represented in the column type.', remedy: 'Choose a policy for the column class named in the message.' },

@@ -1,3 +1,4 @@
+import { WalbergError } from '../errors/error.js';
 import type { SourceClient } from './client.js';
 
 /** Who the server is and how it is set up for replication. */
@@ -36,4 +37,14 @@ export async function identifySystem(client: SourceClient): Promise<SystemIdenti
     walSenderTimeoutMs: Number(row.wal_sender_timeout),
     inRecovery: row.in_recovery === 't',
   };
+}
+
+/** Refuses a server that cannot do logical decoding as needed here: SOURCE_SETTINGS. */
+export function requireLogicalDecoding(identity: SystemIdentity): void {
+  if (identity.serverVersionNum < 140000) {
+    throw new WalbergError('SOURCE_SETTINGS', `The server's version ${identity.serverVersionNum} is too old`, { context: { version: identity.serverVersionNum }, hint: 'Walberg needs PostgreSQL 14 or later.' });
+  }
+  if (identity.walLevel !== 'logical') {
+    throw new WalbergError('SOURCE_SETTINGS', `The server's wal_level is ${identity.walLevel}`, { context: { walLevel: identity.walLevel }, hint: 'ALTER SYSTEM SET wal_level = logical; then restart Postgres.' });
+  }
 }
