@@ -84,8 +84,9 @@ async function whileWatched<T>(client: SourceClient, options: SlotCreationOption
     await (await observe()).rows('SELECT pg_catalog.pg_cancel_backend($1)', [client.backendPid]);
   };
   // Watching must not break what it watches: when the observer cannot connect, the creation goes on unobserved.
-  const timer = setInterval(() => { report().catch(() => {}); }, 1000);
-  const onAbort = (): void => { cancel().catch(() => client.destroy()); };
+  const underWay: Promise<void>[] = [];
+  const timer = setInterval(() => { underWay.push(report().catch(() => {})); }, 1000);
+  const onAbort = (): void => { underWay.push(cancel().catch(() => client.destroy())); };
   options.signal?.addEventListener('abort', onAbort, { once: true });
   try {
     return await create();
@@ -96,6 +97,7 @@ async function whileWatched<T>(client: SourceClient, options: SlotCreationOption
     done = true;
     clearInterval(timer);
     options.signal?.removeEventListener('abort', onAbort);
+    await Promise.all(underWay);
     await observer?.then((o) => o.close(), () => {});
   }
 }
