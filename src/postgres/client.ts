@@ -83,7 +83,8 @@ export class SourceClient extends pg.Client {
       return (last?.rows ?? []) as T[];
     } catch (error) {
       const classified = classifyPostgresError(this.lost?.cause ?? error);
-      if (classified.code === 'SOURCE_TIMEOUT') this.destroy();
+      // Our own timer, not the server's answer to a cancel request, after which the session goes on.
+      if (classified.code === 'SOURCE_TIMEOUT' && classified.context.sqlstate === undefined) this.destroy();
       throw classified;
     }
   }
