@@ -16,9 +16,10 @@ import type { Settings } from './settings.js';
 export function assemble(settings: Settings, passedThrough: Readonly<Record<string, string>>, reported: ReadonlySet<string>): { config: WalbergConfig; problems: Problem[]; notes: Note[] } {
   const checks = new Checks(settings, reported);
   checks.problems.push(...checkChain(settings));
+  const source = assembleSource(settings, checks);
   const sink = assembleSink(settings, checks, passedThrough);
   const config: WalbergConfig = {
-    source: assembleSource(settings, checks),
+    source,
     sink,
     pipeline: assemblePipeline(settings, checks, sink.tableProperties),
     observe: assembleObserve(settings, checks),

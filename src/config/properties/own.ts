@@ -25,6 +25,6 @@ export const OWN: readonly Property[] = [
   supported('special-values', oneOf(['fail', 'null', 'clamp']), 'Values the Iceberg type cannot hold (infinity, NaN in numeric, times out of range, 24:00): stop, write NULL, or write the nearest value.', {
     default: 'fail',
     example: 'fail',
-    differs: { debezium: 'written as the nearest long or as text', because: 'a value is not changed unless asked' },
+    differs: { debezium: 'infinity becomes a very large number', because: 'a value is not changed unless asked' },
   }),
 ];

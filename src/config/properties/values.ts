@@ -11,7 +11,7 @@ export const VALUES: readonly Property[] = [
   }),
   supported('time.precision.mode', oneOf(['native', 'isostring'], { adaptive: 'native', adaptive_time_microseconds: 'native', connect: 'native', microseconds: 'native' }), 'Dates and times: the Iceberg types, or ISO 8601 strings.', {
     default: 'native',
-    differs: { debezium: 'isostring (Java sink)', because: 'readers cannot prune, compare or cast strings as times' },
+    differs: { debezium: 'isostring (Java sink)', because: 'times kept as strings cannot be compared or pruned as times' },
     notedValues: { adaptive: NATIVE, adaptive_time_microseconds: NATIVE, connect: NATIVE, microseconds: NATIVE },
     refusedValues: {
       nanoseconds: 'Postgres has microseconds; remove the property for timestamp columns, or use isostring',
