@@ -59,9 +59,10 @@ export async function readRows(client: SourceClient, request: Omit<ReadBackReque
     // Through the base type: a domain's own checks may have been added after the row was written.
     return `t.${quoteIdentifier(name)} OPERATOR(${equal[i]}) k.k${i}::${column.baseTypeName}`;
   });
+  // unnest of several arrays is syntax rather than a function, and only without a schema.
   const rows = await client.rows<Record<string, string | null>>(`
     SELECT k.ord${request.columns.map((c, i) => `, t.${quoteIdentifier(c)} AS c${i}`).join('')}
-      FROM pg_catalog.unnest(${keyColumns.map((_, i) => `$${i + 1}::pg_catalog.text[]`).join(', ')}) WITH ORDINALITY AS k (${keyColumns.map((_, i) => `k${i}`).join(', ')}, ord)
+      FROM unnest(${keyColumns.map((_, i) => `$${i + 1}::pg_catalog.text[]`).join(', ')}) WITH ORDINALITY AS k (${keyColumns.map((_, i) => `k${i}`).join(', ')}, ord)
       JOIN ${table.kind === 'r' ? 'ONLY ' : ''}${quoteTable(table)} t ON ${key.join(' AND ')}`, keyColumns.map((_, i) => request.keys.map((k) => k[i])));
   for (const row of rows) found[Number(row.ord) - 1] = request.columns.map((_, i) => row[`c${i}`]);
   return found;
@@ -75,7 +76,7 @@ async function equalityOperators(client: SourceClient, table: SourceTable, keyCo
   const rows = await client.rows<Record<'attname' | 'nspname' | 'oprname', string>>(`
     SELECT DISTINCT a.attname, n.nspname, o.oprname
       FROM pg_catalog.pg_index i
-      JOIN LATERAL pg_catalog.unnest(i.indkey::pg_catalog.int2[], i.indclass::pg_catalog.oid[]) AS k (attnum, opclass) ON k.opclass IS NOT NULL
+      JOIN LATERAL unnest(i.indkey::pg_catalog.int2[], i.indclass::pg_catalog.oid[]) AS k (attnum, opclass) ON k.opclass IS NOT NULL
       JOIN pg_catalog.pg_attribute a ON a.attrelid = i.indrelid AND a.attnum = k.attnum
       JOIN pg_catalog.pg_opclass c ON c.oid = k.opclass
       JOIN pg_catalog.pg_am m ON m.oid = c.opcmethod AND m.amname = 'btree'
