@@ -84,11 +84,11 @@ function messageLength(buffer: Buffer, pos: number): number {
 /**
  * Puts a FrameReader between the socket and `pg`: CopyData goes to `onCopyData`, everything else goes on to `pg` as before.
  * Must be called, and released with the returned function, while no message is half received, that is between queries.
- * `onChunk` is called after each chunk of the socket; what any callback throws goes to `onError`, never to the process.
+ * `onChunk` is called after each chunk of the socket with its size; what any callback throws goes to `onError`, never to the process.
  */
 export function interceptCopyData(stream: Duplex, callbacks: {
   onCopyData(buffer: Buffer, start: number, end: number): void;
-  onChunk(): void;
+  onChunk(size: number): void;
   onError(error: unknown): void;
 }): () => void {
   const readers = stream.listeners('data') as ((chunk: Buffer) => void)[];
@@ -101,7 +101,7 @@ export function interceptCopyData(stream: Duplex, callbacks: {
     if (failed) return;
     try {
       frames.push(chunk);
-      callbacks.onChunk();
+      callbacks.onChunk(chunk.length);
     } catch (error) {
       failed = true;
       callbacks.onError(error);

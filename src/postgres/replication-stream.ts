@@ -22,6 +22,11 @@ const POSTGRES_EPOCH_MICROS = 946_684_800_000_000n;
 const CONFIRM_DELAY_MS = 100;
 const DEFAULT_STATUS_INTERVAL_MS = 10_000;
 
+/** Reads below this size, half of what Node reads at once, show that the server is not ahead of us. */
+const SMALL_READ = 32_768;
+/** Long enough for a few hundred rows, short enough that the kernel's buffer does not fill up. Measured: 1 is best. */
+const GATHER_MS = 1;
+
 export interface ReplicationStreamOptions {
   readonly slotName: string;
   readonly publicationNames: readonly string[];
@@ -82,7 +87,7 @@ export class ReplicationStream {
       if (this.#stopping) return;
       await this.#service.stream(this.options.slotName, this.options.publicationNames, startLsn, {
         onMessage: (buffer, start, end) => this.#receive(buffer, start, end),
-        onChunk: () => this.#afterChunk(),
+        onChunk: (size) => this.#afterChunk(size),
         onError: (error) => this.#fail(error),
         onStart: () => this.#begin(),
       });
@@ -215,9 +220,21 @@ export class ReplicationStream {
   }
 
   /** A flood of data can keep timers waiting; the clock is looked at after every socket read as well. */
-  #afterChunk(): void {
+  #afterChunk(size: number): void {
     this.#heard();
-    if (this.#streaming && this.#heardAt >= this.#statusDueAt) this.#sendStatus(false);
+    if (!this.#streaming) return;
+    if (this.#heardAt >= this.#statusDueAt) this.#sendStatus(false);
+    if (size < SMALL_READ && !this.#paused) this.#gather();
+  }
+
+  /**
+   * A walsender flushes every message, so a reader that keeps up gets one row per read and pays for a system call and an event
+   * each: most of the cost of a stream, for both sides. Looking away for a moment lets the kernel gather what comes.
+   */
+  #gather(): void {
+    const stream = this.#service.connection?.stream;
+    stream?.pause();
+    setTimeout(() => { if (!this.#paused) stream?.resume(); }, GATHER_MS);
   }
 
   #fail(error: unknown): void {

@@ -10,7 +10,7 @@ import { quoteIdentifier, quotePublicationList } from './quote.js';
 export interface WalsenderCallbacks {
   /** One message inside the stream: XLogData or keepalive in `buffer[start .. end)`. */
   onMessage(buffer: Buffer, start: number, end: number): void;
-  onChunk(): void;
+  onChunk(size: number): void;
   onError(error: unknown): void;
   /** The server has accepted START_REPLICATION. */
   onStart(): void;
