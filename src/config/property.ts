@@ -109,7 +109,8 @@ export const LIST: PropertyType = { kind: 'list' };
 export const REGEX: PropertyType = { kind: 'regex' };
 export const REGEX_LIST: PropertyType = { kind: 'regex-list' };
 export const int = (min?: number, max?: number): PropertyType => ({ kind: 'int', min, max });
-export const duration = (min = 0, max?: number): PropertyType => ({ kind: 'duration', min, max });
+/** Node's timers hold no more than 2³¹ - 1 ms. */
+export const duration = (min = 0, max = 2 ** 31 - 1): PropertyType => ({ kind: 'duration', min, max });
 export const size = (min = 0, max?: number): PropertyType => ({ kind: 'size', min, max });
 export const oneOf = (values: readonly string[], aliases?: Readonly<Record<string, string>>): PropertyType => ({ kind: 'enum', values, aliases });
 export const text = (pattern: RegExp, expected: string): PropertyType => ({ kind: 'string', pattern, expected });

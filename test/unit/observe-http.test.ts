@@ -69,6 +69,9 @@ test('a taken port is an error with its code; port 0 opens none', async () => {
   await new Promise((resolve) => taken.close(resolve));
   const again = observers(busy);
   assert.deepEqual(await again.start(), { port: busy });
+  broadcast(again.listeners).sessionStarted({ slot: 's', publication: 'p', startLsn: 1n, tables: [] });
+  assert.equal((await fetch(`http://127.0.0.1:${busy}/q/health/ready`)).status, 200, 'the listeners feed what is served');
+  assert.match(await (await fetch(`http://127.0.0.1:${busy}/q/metrics`)).text(), /^walberg_streaming 1$/m);
   await again.stop();
   await again.stop();
   const none = observers(0);
