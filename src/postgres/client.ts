@@ -1,4 +1,5 @@
-import { EventEmitter } from 'node:events';
+import type { EventEmitter } from 'node:events';
+import { Socket, type SocketConstructorOpts } from 'node:net';
 import pg from 'pg';
 import type { Duplex } from 'node:stream';
 import type { ConnectionConfig } from '../config/config.js';
@@ -145,6 +146,7 @@ async function open(config: ConnectionConfig, options: ConnectOptions, tls: TlsA
     // As a function, so that neither PGPASSWORD nor a password file of the machine steps in for a missing one.
     password: () => config.password ?? '',
     ssl: tls,
+    stream: socket,
     keepAlive: config.tcpKeepAlive,
     keepAliveInitialDelayMillis: KEEPALIVE_DELAY_MS,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
@@ -160,6 +162,17 @@ async function open(config: ConnectionConfig, options: ConnectOptions, tls: TlsA
     client.destroy();
     throw error;
   }
+}
+
+/**
+ * How much a paused socket still reads in small pieces before it leaves the rest to the kernel, whose buffer holds little more
+ * than this much of single rows. Fixed here because Node's default differs between versions, and measured with the stream's
+ * pauses (ReplicationStream): smaller makes the server wait, larger costs a read per row again.
+ */
+const READ_AHEAD_BYTES = 8192;
+
+function socket(): Socket {
+  return new Socket({ readableHighWaterMark: READ_AHEAD_BYTES } as SocketConstructorOpts);
 }
 
 /** PostgreSQL manual, "Frontend/Backend Protocol", StartupMessage `options`: blanks and backslashes are escaped. */

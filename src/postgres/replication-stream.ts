@@ -22,8 +22,10 @@ const POSTGRES_EPOCH_MICROS = 946_684_800_000_000n;
 const CONFIRM_DELAY_MS = 100;
 const DEFAULT_STATUS_INTERVAL_MS = 10_000;
 
-/** Reads below this size, half of what Node reads at once, show that the server is not ahead of us. */
-const SMALL_READ = 32_768;
+/** Fewer bytes than this since the last look away show that the server is not ahead of us: half of what Node reads at once. */
+const ENOUGH_BYTES = 32_768;
+/** Over TLS Node stops decrypting once it holds this much. */
+const ENOUGH_ENCRYPTED_BYTES = 16_384;
 /** Long enough for a few hundred rows, short enough that the kernel's buffer does not fill up. Measured: 1 is best. */
 const GATHER_MS = 1;
 
@@ -60,6 +62,7 @@ export class ReplicationStream {
   #timer: NodeJS.Timeout | undefined;
   #statusDueAt = Infinity;
   #heardAt = 0;
+  #readSinceGather = 0;
   #askedAt: number | undefined;
 
   constructor(connection: ConnectionConfig, private readonly options: ReplicationStreamOptions) {
@@ -224,7 +227,8 @@ export class ReplicationStream {
     this.#heard();
     if (!this.#streaming) return;
     if (this.#heardAt >= this.#statusDueAt) this.#sendStatus(false);
-    if (size < SMALL_READ && !this.#paused) this.#gather();
+    this.#readSinceGather += size;
+    if (!this.#paused) this.#gather();
   }
 
   /**
@@ -233,8 +237,13 @@ export class ReplicationStream {
    */
   #gather(): void {
     const stream = this.#service.connection?.stream;
-    stream?.pause();
-    setTimeout(() => { if (!this.#paused) stream?.resume(); }, GATHER_MS);
+    // Over TLS every record is a chunk of its own, and the next ones may be decrypted already.
+    if (stream === undefined || stream.readableLength > 0) return;
+    const enough = this.#readSinceGather >= ('encrypted' in stream ? ENOUGH_ENCRYPTED_BYTES : ENOUGH_BYTES);
+    this.#readSinceGather = 0;
+    if (enough) return;
+    stream.pause();
+    setTimeout(() => { if (!this.#paused) stream.resume(); }, GATHER_MS);
   }
 
   #fail(error: unknown): void {
