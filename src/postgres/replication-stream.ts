@@ -163,8 +163,10 @@ export class ReplicationStream {
       // The server's own CopyDone comes behind whatever it has already sent.
       this.#service.connection?.stream.resume();
     }
-    const timer = setTimeout(() => this.#service.connection?.stream.destroy(), timeoutMs);
-    await this.#ended;
+    let timer: NodeJS.Timeout | undefined;
+    // A connection that is still being opened is not waited for; it is closed when it is there.
+    const patience = new Promise<void>((resolve) => { timer = setTimeout(() => { this.#service.connection?.stream.destroy(); resolve(); }, timeoutMs); });
+    await Promise.race([this.#ended, patience]);
     clearTimeout(timer);
   }
 

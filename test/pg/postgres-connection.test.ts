@@ -9,6 +9,10 @@ import { connect, type SourceClient } from '../../src/postgres/client.js';
 import { transactionBound, waitForTransactionsBelow, type OldTransactions } from '../../src/postgres/old-transactions.js';
 import { readSlot } from '../../src/postgres/slot.js';
 import { ensureSlot } from '../../src/postgres/slot-creation.js';
+import { describeTables } from '../../src/postgres/source-catalog.js';
+import { readBack } from '../../src/postgres/read-back.js';
+import { currentLsn, readSourceStatus } from '../../src/postgres/source-status.js';
+import { identifySystem } from '../../src/postgres/system.js';
 import { SourceServer } from '../support/source-server.js';
 import { StreamSession } from '../support/stream-session.js';
 
@@ -153,4 +157,38 @@ test('a fast shutdown of the server is not held up by a stream that confirms; af
   await again.stream.stop();
   // The first row may come again: the server does not wait for its confirmation.
   assert.deepEqual([...new Set([...s.changes, ...again.changes].map(([, r]) => (r as string[])[0]))], ['1', '2']);
+});
+
+test('a standby: positions from replay, nothing is written there; from 16 on it streams too', async () => {
+  await sql.rows('CREATE TABLE public.s (id int PRIMARY KEY, v text); INSERT INTO public.s VALUES (1, $$a$$)');
+  await sql.rows('DROP PUBLICATION IF EXISTS walberg; CREATE PUBLICATION walberg FOR TABLE public.s');
+  await sql.close();
+  const standby = await server.standby();
+  sql = await server.client();
+  const there = await standby.client();
+  try {
+    const [primary, copy] = [await identifySystem(sql), await identifySystem(there)];
+    assert.deepEqual([copy.inRecovery, primary.inRecovery], [true, false]);
+    assert.equal(copy.systemId, primary.systemId);
+    const target = await currentLsn(sql);
+    while (await currentLsn(there) < target) await new Promise((r) => setTimeout(r, 20));
+    assert.ok(((await readSourceStatus(there, 'nothing')).currentLsn ?? 0n) >= target);
+    const [{ oid }] = await sql.rows<{ oid: string }>(`SELECT 'public.s'::regclass::oid AS oid`);
+    const [table] = await describeTables(there, [Number(oid)], 'walberg');
+    const back = await readBack(there, { table, keyColumns: ['id'], keys: [['1']], columns: ['v'] });
+    assert.deepEqual([back.rows, back.snapshot.fromStandby], [[['a']], true]);
+    assert.ok(back.insertLsn >= target);
+    if (there.serverVersionNum < 160000) return;
+    // The slot waits for a record of running transactions from the primary.
+    const nudge = setInterval(() => { sql.rows('SELECT pg_log_standby_snapshot()').catch(() => {}); }, 200);
+    await ensureSlot(there, 'walberg_standby', { connection: standby.connection }).finally(() => clearInterval(nudge));
+    const s = new StreamSession(standby.connection, { slotName: 'walberg_standby' });
+    await sql.rows(`INSERT INTO public.s VALUES (2, 'b')`);
+    await s.until(() => s.endLsns.length > 0);
+    await s.stream.stop(s.endLsns[0]);
+    assert.deepEqual(s.changes, [['insert', ['2', 'b']]]);
+  } finally {
+    await there.close();
+    await standby.stop();
+  }
 });

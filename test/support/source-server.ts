@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
-import { chownSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -30,6 +30,21 @@ export class SourceServer {
     });
     await server.launch();
     return server;
+  }
+
+  /** A hot standby of this server, from a copy of its stopped data directory; this server is restarted meanwhile. */
+  async standby(): Promise<SourceServer> {
+    const root = mkdtempSync(join(tmpdir(), 'walberg-pg-'));
+    await this.halt();
+    const copied = spawnSync('cp', ['-a', this.data, root]);
+    if (copied.status !== 0) throw new Error(String(copied.stderr));
+    if (process.getuid?.() === 0) chownSync(root, NOBODY, NOBODY);
+    await this.launch();
+    writeFileSync(join(root, 'data', 'standby.signal'), '');
+    appendFileSync(join(root, 'data', 'postgresql.auto.conf'), `\nprimary_conninfo = 'host=127.0.0.1 port=${this.port} user=postgres'\n`);
+    const standby = new SourceServer(this.native, root, await freePort(), { ...this.settings, unix_socket_directories: root, hot_standby: 'on' });
+    await standby.launch();
+    return standby;
   }
 
   get connection(): ConnectionConfig {
