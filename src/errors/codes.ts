@@ -70,6 +70,7 @@ export const ERROR_CODES = define({
   // process
   HTTP_PORT: { policy: 'stop', meaning: 'The status port cannot be opened.', remedy: 'Change quarkus.http.port.' },
   SHUTDOWN_DEADLINE: { policy: 'stop', meaning: 'The clean stop took longer than the deadline; what was committed stays exact.', remedy: 'Raise walberg.shutdown.timeout.ms if it repeats.' },
+  DEMO_SERVER: { policy: 'stop', meaning: 'The Postgres server of the demo cannot be created or started.', remedy: 'See the message; the server needs a temporary folder it can write and a free port.' },
   INTERNAL: { policy: 'stop', meaning: 'A defect in Walberg.', remedy: 'Report it with the stack; nothing was confirmed past the last commit.' },
 });
 
