@@ -1,0 +1,83 @@
+import { WalbergError } from '../errors/error.js';
+import type { IcebergType, NestedField, Schema } from '../iceberg/spec/types.js';
+import type { ColumnSource, EncodeColumn } from '../parquet/encode-types.js';
+import { storedAs } from './stored-as.js';
+import { type PlanColumn, type TablePlan, qualifiedName } from './table-plan.js';
+
+/**
+ * The columns to write into an existing table, in plan order, found by name. Types must be equal, or the table's type must
+ * hold every value of the planned one. Optional columns that only the table has are left alone (they read as NULL).
+ *
+ * Throws TABLE_INCOMPATIBLE naming table, column and both types.
+ */
+export function bindColumns(plan: TablePlan, schema: Schema): EncodeColumn[] {
+  const table = qualifiedName(plan.source);
+  const fields = new Map(schema.fields.map((f) => [f.name, f]));
+  const bound = plan.columns.map((column): EncodeColumn => {
+    const field = fields.get(column.name);
+    if (field === undefined) {
+      throw incompatible(table, column.name, `has no column ${column.name} for ${describe(column)}.`, 'Add the column to the Iceberg table as an optional column, or leave it out of the capture.');
+    }
+    const source = bindSource(column, field);
+    if (source === undefined) {
+      throw incompatible(table, column.name, `has column ${column.name} as ${typeText(field.type)}, which cannot hold ${describe(column)}.`,
+        'Rename the column of the Iceberg table so that a new one can be added, leave the column out of the capture, or write to another table.');
+    }
+    if (field.required && !neverNull(plan, column)) {
+      throw incompatible(table, column.name, `requires a value in column ${column.name} (${typeText(field.type)}), but ${describe(column)} may be NULL.`, 'Make the column of the Iceberg table optional.');
+    }
+    return { fieldId: field.id, name: field.name, type: field.type, required: field.required, source };
+  });
+  const planned = new Set(plan.columns.map((c) => c.name));
+  const extra = schema.fields.find((f) => f.required && !planned.has(f.name));
+  if (extra !== undefined) {
+    throw incompatible(table, extra.name, `requires a value in column ${extra.name} (${typeText(extra.type)}), which the source does not have.`, 'Make the column of the Iceberg table optional, or drop it.');
+  }
+  return bound;
+}
+
+/** Columns of equality delete files: the key alone, in the order of the table's schema, with the table's field ids. */
+export function keyColumns(plan: TablePlan, schema: Schema): EncodeColumn[] {
+  const position = new Map(schema.fields.map((f, i) => [f.id, i]));
+  return bindColumns(plan, schema)
+    .filter((c) => plan.keyNames.includes(c.name))
+    .sort((a, b) => position.get(a.fieldId)! - position.get(b.fieldId)!)
+    .map((c) => ({ ...c, required: true }));
+}
+
+/** `equality_ids` of delete files, in schema order: engines compare them as a list. Empty in append mode. */
+export function equalityIds(plan: TablePlan, schema: Schema): number[] {
+  return keyColumns(plan, schema).map((c) => c.fieldId);
+}
+
+function bindSource(column: PlanColumn, field: NestedField): ColumnSource | undefined {
+  if (field.type === column.type) return column.source;
+  if (typeof field.type !== 'string') return undefined;
+  // the Java sink's older tables hold the millisecond times as numbers
+  if (column.source.from === 'meta') return column.type === 'timestamptz' && field.type === 'long' ? column.source : undefined;
+  const codec = storedAs(column.source.codec, field.type);
+  return codec === undefined ? undefined : { ...column.source, codec };
+}
+
+/** No row written for this column has a null: NOT NULL at the source, and sent with every change that becomes a row. */
+function neverNull(plan: TablePlan, column: PlanColumn): boolean {
+  if (column.required) return true;
+  if (column.source.from === 'meta') return false;
+  const { codec, ordinal } = column.source;
+  const { notNull } = plan.source.columns[ordinal];
+  if (!notNull || ('special' in codec && codec.special === 'null')) return false;
+  // rows of deletes have only what the replica identity sends
+  return plan.mode === 'mirror' || plan.source.replicaIdentity === 'f';
+}
+
+function describe(column: PlanColumn): string {
+  return column.sourceType === undefined ? `${column.type} (metadata)` : `${column.type} (${column.sourceType} at the source)`;
+}
+
+function typeText(type: IcebergType): string {
+  return typeof type === 'string' ? type : type.type;
+}
+
+function incompatible(table: string, column: string, what: string, hint: string): WalbergError {
+  return new WalbergError('TABLE_INCOMPATIBLE', `The Iceberg table of ${table} ${what}`, { context: { table, column }, hint });
+}
