@@ -65,6 +65,7 @@ export const ERROR_CODES = define({
   STORAGE_FULL: { policy: 'retry', meaning: 'No space left on the target.', remedy: 'Free space; Walberg goes on by itself.' },
   STORAGE_FAILED: { policy: 'retry', meaning: 'Reading or writing a file failed.', remedy: 'See the cause.' },
   FILE_MISSING: { policy: 'stop', meaning: 'A file that table metadata names does not exist.', remedy: 'Restore the file; nothing was changed.' },
+  FILE_MALFORMED: { policy: 'stop', meaning: 'A metadata file, manifest list or manifest of the table cannot be decoded.', remedy: 'Restore the file named in the message; nothing was changed.' },
   FILE_EXISTS: { policy: 'retry', meaning: 'A file that must be new exists already.', remedy: 'Walberg retries under another name.' },
 
   // process
