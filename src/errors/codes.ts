@@ -51,6 +51,7 @@ export const ERROR_CODES = define({
   // tables, catalog, storage
   CATALOG_UNREACHABLE: { policy: 'retry', meaning: 'The catalog did not answer.', remedy: 'Walberg retries; check debezium.sink.iceberg.uri if it persists.' },
   CATALOG_AUTH: { policy: 'stop', meaning: 'The catalog refused the credentials.', remedy: 'Check debezium.sink.iceberg.credential or token and the granted rights.' },
+  CATALOG_TLS: { policy: 'stop', meaning: 'The certificate of the catalog was not accepted.', remedy: 'Give its certificate authority with NODE_EXTRA_CA_CERTS, or correct debezium.sink.iceberg.uri.' },
   CATALOG_REQUEST: { policy: 'stop', meaning: 'The catalog refused a request as malformed or forbidden.', remedy: 'See the server message.' },
   CATALOG_UNAVAILABLE: { policy: 'retry', meaning: 'The catalog answered with a temporary error.', remedy: 'Walberg retries.' },
   COMMIT_CONFLICT: { policy: 'retry', meaning: 'Another writer changed the table first; the commit was definitely not applied.', remedy: 'Walberg reloads the table and tries again.' },
@@ -62,6 +63,7 @@ export const ERROR_CODES = define({
   FORMAT_UNSUPPORTED: { policy: 'stop', meaning: 'The table uses a format version or feature that Walberg does not write.', remedy: 'Use a format version 2 table.' },
   STORAGE_UNREACHABLE: { policy: 'retry', meaning: 'The object store did not answer.', remedy: 'Walberg retries; check the endpoint if it persists.' },
   STORAGE_AUTH: { policy: 'stop', meaning: 'The object store refused the credentials or the access.', remedy: 'Check the keys and the bucket policy.' },
+  STORAGE_REFUSED: { policy: 'stop', meaning: 'The object store cannot be used as configured: bucket, region, address or certificate.', remedy: 'See the message; check debezium.sink.iceberg.warehouse, s3.endpoint and client.region.' },
   STORAGE_FULL: { policy: 'retry', meaning: 'No space left on the target.', remedy: 'Free space; Walberg goes on by itself.' },
   STORAGE_FAILED: { policy: 'retry', meaning: 'Reading or writing a file failed.', remedy: 'See the cause.' },
   FILE_MISSING: { policy: 'stop', meaning: 'A file that table metadata names does not exist.', remedy: 'Restore the file; nothing was changed.' },
