@@ -1,7 +1,8 @@
 import { WalbergError } from '../errors/error.js';
-import type { IcebergType, NestedField, Schema } from '../iceberg/spec/types.js';
+import type { IcebergType, Schema } from '../iceberg/spec/types.js';
 import type { ColumnSource, EncodeColumn } from '../parquet/encode-types.js';
 import { storedAs } from './stored-as.js';
+import { tableKey } from './table-key.js';
 import { type PlanColumn, type TablePlan, qualifiedName } from './table-plan.js';
 
 /**
@@ -18,11 +19,8 @@ export function bindColumns(plan: TablePlan, schema: Schema): EncodeColumn[] {
     if (field === undefined) {
       throw incompatible(table, column.name, `has no column ${column.name} for ${describe(column)}.`, 'Add the column to the Iceberg table as an optional column, or leave it out of the capture.');
     }
-    const source = bindSource(column, field);
-    if (source === undefined) {
-      throw incompatible(table, column.name, `has column ${column.name} as ${typeText(field.type)}, which cannot hold ${describe(column)}.`,
-        'Rename the column of the Iceberg table so that a new one can be added, leave the column out of the capture, or write to another table.');
-    }
+    const source = bindSource(plan, column, field.type);
+    if (source === undefined) throw incompatible(table, column.name, `has column ${column.name} as ${typeText(field.type)}, which cannot hold ${describe(column)}.`, typeHint(column, field.type));
     if (field.required && !neverNull(plan, column)) {
       throw incompatible(table, column.name, `requires a value in column ${column.name} (${typeText(field.type)}), but ${describe(column)} may be NULL.`, 'Make the column of the Iceberg table optional.');
     }
@@ -50,13 +48,34 @@ export function equalityIds(plan: TablePlan, schema: Schema): number[] {
   return keyColumns(plan, schema).map((c) => c.fieldId);
 }
 
-function bindSource(column: PlanColumn, field: NestedField): ColumnSource | undefined {
-  if (field.type === column.type) return column.source;
-  if (typeof field.type !== 'string') return undefined;
+/**
+ * Sentences about columns that an existing table holds in another type than a new one would have. Such tables come from
+ * other writers or from before the source changed; they are written as they are.
+ */
+export function bindingNotes(plan: TablePlan, schema: Schema): string[] {
+  return bindColumns(plan, schema).flatMap((bound, i) => {
+    const column = plan.columns[i];
+    return sameType(bound.type, column.type) ? [] : [`Column ${column.name} of the Iceberg table of ${qualifiedName(plan.source)} is ${typeText(bound.type)}, a new table would have ${describe(column)}: it is written as ${typeText(bound.type)}.`];
+  });
+}
+
+function bindSource(plan: TablePlan, column: PlanColumn, type: IcebergType): ColumnSource | undefined {
+  if (sameType(type, column.type)) return column.source;
+  if (typeof type !== 'string') return undefined;
   // the Java sink's older tables hold the millisecond times as numbers
-  if (column.source.from === 'meta') return column.type === 'timestamptz' && field.type === 'long' ? column.source : undefined;
-  const codec = storedAs(column.source.codec, field.type);
+  if (column.source.from === 'meta') return column.type === 'timestamptz' && type === 'long' ? column.source : undefined;
+  const codec = storedAs(column.source.codec, type, plan.keyNames.includes(column.name));
   return codec === undefined ? undefined : { ...column.source, codec };
+}
+
+/** Catalogs space decimal types differently. */
+function sameType(a: IcebergType, b: IcebergType): boolean {
+  return typeof a === 'string' && typeof b === 'string' && a.replaceAll(' ', '') === b.replaceAll(' ', '');
+}
+
+function typeHint(column: PlanColumn, type: IcebergType): string {
+  if (column.source.from === 'tuple' && column.source.codec.kind === 'decimal' && type === 'double') return 'Set debezium.source.decimal.handling.mode=double to go on with this table, or write to another table.';
+  return 'Rename the column of the Iceberg table so that a new one can be added, leave the column out of the capture, or write to another table.';
 }
 
 /** No row written for this column has a null: NOT NULL at the source, and sent with every change that becomes a row. */
@@ -66,8 +85,8 @@ function neverNull(plan: TablePlan, column: PlanColumn): boolean {
   const { codec, ordinal } = column.source;
   const { notNull } = plan.source.columns[ordinal];
   if (!notNull || ('special' in codec && codec.special === 'null')) return false;
-  // rows of deletes have only what the replica identity sends
-  return plan.mode === 'mirror' || plan.source.replicaIdentity === 'f';
+  // a deleted row has only what the replica identity sends
+  return plan.mode === 'mirror' || plan.source.replicaIdentity === 'f' || tableKey(plan.source).columns?.includes(column.name) === true;
 }
 
 function describe(column: PlanColumn): string {

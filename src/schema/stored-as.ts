@@ -3,17 +3,25 @@ import type { Codec } from './codec.js';
 
 /**
  * The codec that writes values of `codec` into a column of another Iceberg type; undefined when that type cannot hold every
- * value of the source. Types equal to the codec's own need no call.
+ * value of the source. `exact` (for keys) admits only types that compare values as the planned type does. Otherwise text
+ * holds anything that has one form: times in ISO-8601 as other writers leave them, the rest as Postgres shows it.
  */
-export function storedAs(codec: Codec, type: PrimitiveType): Codec | undefined {
+export function storedAs(codec: Codec, type: PrimitiveType, exact: boolean): Codec | undefined {
   if (codec.kind === 'int' && type === 'long') return { kind: 'long' };
-  if (codec.kind === 'float' && type === 'double') return { kind: 'double' };
-  if (codec.kind === 'decimal') {
-    const target = decimalType(type);
-    if (target === undefined || target.scale < codec.scale || target.precision - target.scale < codec.precision - codec.scale) return undefined;
-    return { ...codec, ...target };
+  const target = codec.kind === 'decimal' ? decimalType(type) : undefined;
+  if (codec.kind === 'decimal' && target !== undefined) {
+    const holds = target.scale >= codec.scale && target.precision - target.scale >= codec.precision - codec.scale;
+    return holds ? { ...codec, ...target } : undefined;
   }
-  return undefined;
+  if (exact) return undefined;
+  if (codec.kind === 'float' && type === 'double') return { kind: 'double' };
+  if (type !== 'string') return undefined;
+  switch (codec.kind) {
+    case 'date': case 'time': case 'timestamp': case 'timestamptz': return { kind: 'iso-string', of: codec.kind };
+    case 'int': case 'long': case 'decimal': case 'uuid': return { kind: 'string' };
+    // boolean, floating-point and binary values have no single text form
+    default: return undefined;
+  }
 }
 
 /** Precision and scale of a decimal type, however its JSON is spaced; undefined for other types. */
