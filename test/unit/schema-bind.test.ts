@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import type { TypeConfig } from '../../src/config/config.js';
+import { isWalbergError } from '../../src/errors/error.js';
+import type { NestedField, Schema } from '../../src/iceberg/spec/types.js';
+import { bindColumns, bindingNotes, equalityIds, keyColumns } from '../../src/schema/bind-columns.js';
+import { icebergSchema, planTable } from '../../src/schema/table-plan.js';
+import { EXACT_TYPES, everyColumn, sinkConfig, sourceColumn, sourceTable } from '../support/source-table.js';
+
+const SOURCE = sourceTable([sourceColumn('id', 'integer'), sourceColumn('amount', 'numeric(10,2)', { notNull: true }), sourceColumn('at', 'timestamp with time zone'), sourceColumn('ratio', 'real'), sourceColumn('code', 'uuid')], ['id']);
+const PLAN = planTable(SOURCE, sinkConfig(), EXACT_TYPES, everyColumn);
+
+/** The planned schema with some fields replaced; undefined removes one. */
+function schemaWith(changes: Readonly<Record<string, Partial<NestedField> | undefined>>, added: readonly NestedField[] = [], plan = PLAN): Schema {
+  const base = icebergSchema(plan);
+  const fields = base.fields.flatMap((f) => (f.name in changes ? (changes[f.name] === undefined ? [] : [{ ...f, ...changes[f.name] }]) : [f]));
+  return { ...base, fields: [...fields, ...added] };
+}
+
+const incompatible = (...parts: string[]) => (error: unknown): boolean => isWalbergError(error, 'TABLE_INCOMPATIBLE') && parts.every((part) => error.message.includes(part)) && error.hint.length > 0;
+
+test('a new table binds column by column, with its field ids', () => {
+  assert.deepEqual(bindColumns(PLAN, icebergSchema(PLAN)), PLAN.columns.map((c, i) => ({ fieldId: i + 1, name: c.name, type: c.type, required: c.required, source: c.source })));
+  assert.deepEqual(bindingNotes(PLAN, icebergSchema(PLAN)), []);
+});
+
+test('columns are found by name wherever they are, and optional extra ones are left alone', () => {
+  const schema: Schema = { type: 'struct', fields: [
+    { id: 40, name: 'at', required: false, type: 'timestamptz' }, { id: 2, name: 'note_of_ours', required: false, type: { type: 'list', 'element-id': 3, element: 'string', 'element-required': false } },
+    { id: 9, name: 'code', required: false, type: 'uuid' }, { id: 7, name: 'id', required: true, type: 'int' }, { id: 8, name: 'ratio', required: false, type: 'float' }, { id: 1, name: 'amount', required: false, type: 'decimal(10,2)' },
+  ] };
+  assert.deepEqual(bindColumns(PLAN, schema).map((c) => [c.name, c.fieldId]), [['id', 7], ['amount', 1], ['at', 40], ['ratio', 8], ['code', 9]]);
+  assert.deepEqual(equalityIds(PLAN, schema), [7]);
+  assert.deepEqual(bindingNotes(PLAN, schema), []);
+});
+
+test('a missing column, a type that cannot hold the values and an extra required column are named', () => {
+  assert.throws(() => bindColumns(PLAN, schemaWith({ at: undefined })), incompatible('public.t', 'no column at', 'timestamptz (timestamp with time zone at the source)'));
+  assert.throws(() => bindColumns(PLAN, schemaWith({ at: { type: 'timestamp' } })), incompatible('public.t', 'column at as timestamp,', 'timestamptz (timestamp with time zone at the source)'));
+  assert.throws(() => bindColumns(PLAN, schemaWith({ code: { type: { type: 'struct', fields: [] } } })), incompatible('column code as struct', 'uuid'));
+  assert.throws(() => bindColumns(PLAN, schemaWith({}, [{ id: 99, name: 'tenant', required: true, type: 'int' }])), incompatible('public.t', 'column tenant (int)'));
+});
+
+test('a double column under exact decimals says which setting goes on with it', () => {
+  assert.throws(() => bindColumns(PLAN, schemaWith({ amount: { type: 'double' } })), (e) => isWalbergError(e, 'TABLE_INCOMPATIBLE') && e.hint.includes('decimal.handling.mode=double'));
+});
+
+test('wider types take the values, exactly', () => {
+  const bound = (name: string, type: string) => bindColumns(PLAN, schemaWith({ [name]: { type } })).find((c) => c.name === name)!;
+  const codecOf = (name: string, type: string) => { const { source } = bound(name, type); return source.from === 'tuple' ? source.codec : undefined; };
+  assert.deepEqual(codecOf('id', 'long'), { kind: 'long' });
+  assert.deepEqual(codecOf('ratio', 'double'), { kind: 'double' });
+  assert.deepEqual(codecOf('amount', 'decimal(12, 2)'), { kind: 'decimal', precision: 12, scale: 2, special: 'fail' });
+  assert.deepEqual(codecOf('amount', 'decimal(12,4)'), { kind: 'decimal', precision: 12, scale: 4, special: 'fail' });
+  assert.equal(bound('amount', 'decimal(12,4)').type, 'decimal(12,4)');
+  for (const type of ['decimal(9, 2)', 'decimal(10, 3)', 'decimal(12, 1)', 'long']) assert.throws(() => bound('amount', type), incompatible('column amount'));
+});
+
+test('text columns of other writers are written as text, and reported', () => {
+  const schema = schemaWith({ at: { type: 'string' }, amount: { type: 'string' }, code: { type: 'string' } });
+  const codecs = bindColumns(PLAN, schema).map((c) => c.source.from === 'tuple' && c.source.codec.kind);
+  assert.deepEqual(codecs, ['int', 'string', 'iso-string', 'float', 'string']);
+  const notes = bindingNotes(PLAN, schema);
+  assert.deepEqual(notes.map((n) => /^Column (\w+) of the Iceberg table of public\.t is string/.exec(n)?.[1]), ['amount', 'at', 'code']);
+});
+
+test('a key is not matched through another text form', () => {
+  const plan = planTable(sourceTable([sourceColumn('id', 'uuid')], ['id']), sinkConfig(), EXACT_TYPES, everyColumn);
+  assert.throws(() => bindColumns(plan, schemaWith({ id: { type: 'string' } }, [], plan)), incompatible('column id as string', 'uuid'));
+});
+
+test('floating-point and binary values do not turn into text', () => {
+  const plan = planTable(sourceTable([sourceColumn('id', 'integer'), sourceColumn('c', 'bytea')], ['id']), sinkConfig(), EXACT_TYPES, everyColumn);
+  assert.throws(() => bindColumns(plan, schemaWith({ c: { type: 'string' } }, [], plan)), incompatible('column c as string'));
+  assert.throws(() => bindColumns(PLAN, schemaWith({ ratio: { type: 'string' } })), incompatible('column ratio as string'));
+});
+
+test('a required column takes a nullable source only where no null can come', () => {
+  assert.throws(() => bindColumns(PLAN, schemaWith({ at: { required: true } })), incompatible('requires a value in column at', 'may be NULL'));
+  assert.equal(bindColumns(PLAN, schemaWith({ amount: { required: true } }))[1].required, true);
+  const nulls = planTable(SOURCE, sinkConfig(), { ...EXACT_TYPES, specialValues: 'null' }, everyColumn);
+  assert.throws(() => bindColumns(nulls, schemaWith({ amount: { required: true } }, [], nulls)), incompatible('column amount'));
+});
+
+test('in append mode a delete sends the key, so only key columns can be required', () => {
+  const append = planTable(SOURCE, sinkConfig({ upsert: false }), EXACT_TYPES, everyColumn);
+  assert.equal(bindColumns(append, schemaWith({ id: { required: true } }, [], append))[0].required, true);
+  assert.throws(() => bindColumns(append, schemaWith({ amount: { required: true } }, [], append)), incompatible('column amount'));
+  assert.throws(() => bindColumns(append, schemaWith({ __op: { required: true } }, [], append)), incompatible('column __op'));
+  const full = planTable({ ...SOURCE, replicaIdentity: 'f' }, sinkConfig({ upsert: false }), EXACT_TYPES, everyColumn);
+  assert.equal(bindColumns(full, schemaWith({ amount: { required: true } }, [], full))[1].required, true);
+});
+
+test('metadata times bind to a number in tables that hold them so', () => {
+  const append = planTable(SOURCE, sinkConfig({ upsert: false }), EXACT_TYPES, everyColumn);
+  const bound = bindColumns(append, schemaWith({ __ts_ms: { type: 'long' } }, [], append)).find((c) => c.name === '__ts_ms')!;
+  assert.deepEqual([bound.type, bound.source], ['long', { from: 'meta', field: 'ts_ms' }]);
+  assert.throws(() => bindColumns(append, schemaWith({ __op: { type: 'int' } }, [], append)), incompatible('column __op as int', 'string (metadata)'));
+});
+
+test('delete files have the key alone, required, in schema order', () => {
+  const source = sourceTable([sourceColumn('a', 'integer'), sourceColumn('x', 'text'), sourceColumn('b', 'bigint')], ['b', 'a']);
+  const plan = planTable(source, sinkConfig(), EXACT_TYPES, everyColumn);
+  const schema: Schema = { type: 'struct', fields: [{ id: 1, name: 'x', required: false, type: 'string' }, { id: 2, name: 'a', required: false, type: 'int' }, { id: 3, name: 'b', required: true, type: 'long' }] };
+  assert.deepEqual(keyColumns(plan, schema).map((c) => [c.fieldId, c.name, c.type, c.required]), [[2, 'a', 'int', true], [3, 'b', 'long', true]]);
+  assert.deepEqual(equalityIds(plan, schema), [2, 3]);
+  const append = planTable(source, sinkConfig({ upsert: false }), EXACT_TYPES, everyColumn);
+  assert.deepEqual(equalityIds(append, icebergSchema(append)), []);
+});
+
+const TYPE_NAMES = ['boolean', 'smallint', 'integer', 'bigint', 'real', 'double precision', 'numeric', 'numeric(10,2)', 'numeric(38,3)', 'numeric(5,-2)', 'numeric(50,3)', 'text', 'bytea', 'uuid', 'date',
+  'time without time zone', 'timestamp without time zone', 'timestamp with time zone', 'jsonb', 'public.mood', 'integer[]', 'money'];
+const typeConfig: fc.Arbitrary<TypeConfig> = fc.record({
+  decimalMode: fc.constantFrom('precise' as const, 'double' as const, 'string' as const), timeMode: fc.constantFrom('native' as const, 'isostring' as const),
+  binaryMode: fc.constantFrom('bytes' as const, 'base64' as const, 'hex' as const), specialValues: fc.constantFrom('fail' as const, 'null' as const, 'clamp' as const),
+});
+const anySource = fc.record({
+  columns: fc.uniqueArray(fc.record({ name: fc.string({ minLength: 1, maxLength: 8 }), type: fc.constantFrom(...TYPE_NAMES), notNull: fc.boolean() }), { minLength: 1, maxLength: 12, selector: (c) => c.name }),
+  keySize: fc.nat(3), identity: fc.constantFrom('d' as const, 'f' as const, 'n' as const, 'i' as const), deferrable: fc.boolean(),
+  sink: fc.record({ upsert: fc.boolean(), upsertKeepDeletes: fc.boolean(), createIdentifierFields: fc.boolean(), preserveRequired: fc.boolean() }), types: typeConfig, dropped: fc.nat(12),
+}).map((g) => {
+  const key = g.columns.slice(-g.keySize || g.columns.length, g.keySize === 0 ? 0 : undefined).map((c) => c.name).reverse();
+  const source = sourceTable(g.columns.map((c) => sourceColumn(c.name, c.type, { notNull: c.notNull })), key, { replicaIdentity: g.identity, primaryKeyDeferrable: g.deferrable, identityIndexColumns: g.identity === 'i' ? key : [] });
+  const left = g.columns[g.dropped]?.name;
+  return { source, plan: planTable(source, sinkConfig(g.sink), g.types, (name) => name !== left || key.includes(name)), sink: g.sink, left: key.includes(left) ? undefined : left };
+});
+
+test('any plan makes a schema that the plan binds to, and that Iceberg allows', () => {
+  fc.assert(fc.property(anySource, ({ source, plan, sink, left }) => {
+    const schema = icebergSchema(plan);
+    const bound = bindColumns(plan, schema);
+    assert.deepEqual(bound.map((c) => c.source), plan.columns.map((c) => c.source));
+    assert.deepEqual(bound.map((c) => c.type), schema.fields.map((f) => f.type));
+    assert.deepEqual(bindingNotes(plan, schema), []);
+    // ids are unique, names are unique, every captured source column is there at its own tuple position
+    assert.equal(new Set(schema.fields.map((f) => f.id)).size, schema.fields.length);
+    assert.equal(new Set(schema.fields.map((f) => f.name)).size, schema.fields.length);
+    const tuple = plan.columns.flatMap((c) => (c.source.from === 'tuple' ? [[c.name, source.columns[c.source.ordinal].name]] : []));
+    assert.deepEqual(tuple, source.columns.filter((c) => c.name !== left).map((c) => [c.name, c.name]));
+    // the key: named and positioned alike, required, never floating-point (specification, "Identifier Field IDs")
+    assert.equal(plan.mode === 'append', plan.keyNames.length === 0);
+    if (!sink.upsert) assert.equal(plan.mode, 'append');
+    assert.deepEqual(plan.keyOrdinals.map((o) => source.columns[o].name), plan.keyNames);
+    const key = keyColumns(plan, schema);
+    assert.deepEqual(new Set(key.map((c) => c.name)), new Set(plan.keyNames));
+    assert.ok(key.every((c) => c.required && c.type !== 'float' && c.type !== 'double' && schema.fields[c.fieldId - 1].required));
+    if (schema['identifier-field-ids'] !== undefined) assert.deepEqual([...schema['identifier-field-ids']].sort(), [...equalityIds(plan, schema)].sort());
+    assert.equal(schema['identifier-field-ids'] !== undefined, sink.createIdentifierFields && plan.mode !== 'append');
+    // a required column is NOT NULL at the source and none of its values becomes null
+    for (const c of plan.columns.filter((p) => p.required)) {
+      assert.ok(c.source.from === 'tuple' && source.columns[c.source.ordinal].notNull && !('special' in c.source.codec && c.source.codec.special === 'null'));
+    }
+    assert.ok(plan.toastableOrdinals.every((o) => source.columns[o].toastable && !plan.keyOrdinals.includes(o)));
+  }), { numRuns: 500 });
+});
