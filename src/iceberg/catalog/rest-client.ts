@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import pRetry from 'p-retry';
-import { isWalbergError, type ErrorContext } from '../../errors/error.js';
+import { isWalbergError, type ErrorContext, type WalbergError } from '../../errors/error.js';
 import { Authorizer } from './rest-auth.js';
 import { denied, refused, replyText, unavailable, unknownOutcome, unreachable } from './rest-errors.js';
-import { exchange, type HttpOutcome, type HttpReply } from './rest-http.js';
+import { exchange, type HttpFailure, type HttpOutcome, type HttpReply } from './rest-http.js';
 import type { RestSettings } from './rest-settings.js';
 
 /** Times in milliseconds. */
@@ -118,16 +118,7 @@ export class RestClient {
   #judge(call: RestCall, outcome: HttpOutcome, state: CallState): HttpReply {
     const { doing, effect } = call;
     const context = call.context ?? {};
-    if (outcome.kind === 'not-sent') {
-      state.again = !outcome.tls;
-      throw unreachable(outcome, doing, context);
-    }
-    if (outcome.kind === 'lost') {
-      state.again = effect !== 'commit' || state.key !== undefined;
-      if (effect !== 'commit') throw unreachable(outcome, doing, context);
-      state.open ??= outcome.reason;
-      throw unknownOutcome(outcome.reason, doing, context, outcome.cause);
-    }
+    if (outcome.kind !== 'reply') throw this.#judgeFailure(call, outcome, state);
     if (isDenied(outcome)) throw denied(outcome, doing, context);
     const { status } = outcome;
     if (status === 429) {
@@ -145,6 +136,18 @@ export class RestClient {
     // The OpenAPI file allows to repeat a commit after 503 when the server says when; with a key it is safe in any case.
     if (state.key !== undefined || (status === 503 && outcome.retryAfterMs !== undefined)) this.#repeatAfter(outcome, state);
     throw unknownOutcome(replyText(outcome), doing, context);
+  }
+
+  #judgeFailure(call: RestCall, failure: HttpFailure, state: CallState): WalbergError {
+    const { doing, effect, context = {} } = call;
+    if (failure.kind === 'not-sent') {
+      state.again = !failure.tls;
+      return unreachable(failure, doing, context);
+    }
+    state.again = effect !== 'commit' || state.key !== undefined;
+    if (effect !== 'commit') return unreachable(failure, doing, context);
+    state.open ??= failure.reason;
+    return unknownOutcome(failure.reason, doing, context, failure.cause);
   }
 
   #repeatAfter(reply: HttpReply, state: CallState): void {
