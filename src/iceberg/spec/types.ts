@@ -113,11 +113,14 @@ export interface FileMetrics {
   readonly upperBounds?: ReadonlyMap<number, Uint8Array>;
 }
 
+export type FileFormat = 'PARQUET' | 'AVRO' | 'ORC';
+
 /** A data or delete file as recorded in a manifest entry (spec "Manifests", data_file struct). */
 export interface DataFile extends FileMetrics {
   readonly content: FileContent;
   readonly filePath: string;
-  readonly fileFormat: 'PARQUET';
+  /** Walberg writes Parquet only; other formats occur in manifests of other writers and are carried along. */
+  readonly fileFormat: FileFormat;
   readonly specId: number;
   /** Partition tuple in spec field order; empty when unpartitioned. Values: see `PartitionValue`. */
   readonly partition: readonly PartitionValue[];
@@ -128,6 +131,8 @@ export interface DataFile extends FileMetrics {
   readonly equalityIds?: readonly number[];
   readonly sortOrderId?: number;
   readonly referencedDataFile?: string;
+  /** Encryption metadata of other writers, carried along. */
+  readonly keyMetadata?: Uint8Array;
   /**
    * Which step of the commit this file belongs to, 0-based. A commit of n steps takes n sequence numbers inside one
    * snapshot, so that equality deletes of a later step reach rows of an earlier one (a transaction larger than memory).
