@@ -22,7 +22,7 @@ export interface Installation {
   readonly versitygw: string;
   /** Java class path of the REST catalog. */
   readonly catalogClassPath: string;
-  /** Jars that Spark needs beyond its own. */
+  /** Jars that Spark needs beyond its own: Iceberg's runtime, the S3 client, SQLite for the catalog of path tables. */
   readonly sparkClassPath: string;
 }
 
@@ -36,7 +36,7 @@ export function installation(): Installation {
     java: process.env.JAVA_HOME === undefined ? 'java' : join(process.env.JAVA_HOME, 'bin', 'java'),
     versitygw: join(root, 'bin', 'versitygw'),
     catalogClassPath: [join(root, 'classes'), join(root, 'jars', '*')].join(':'),
-    sparkClassPath: [...jars(join(root, 'spark')), ...jars(join(root, 'jars')).filter((jar) => jar.includes('iceberg-aws-bundle'))].join(':'),
+    sparkClassPath: [...jars(join(root, 'spark')), ...jars(join(root, 'jars')).filter((jar) => /iceberg-aws-bundle|sqlite-jdbc/.test(jar))].join(':'),
   };
 }
 
