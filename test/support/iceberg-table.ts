@@ -30,3 +30,12 @@ export function readTableState(folder: string): TableState | undefined {
   const schema = read.schemas.find((s) => s['schema-id'] === read['current-schema-id'])!;
   return { version, properties: read.properties ?? {}, refs: read.refs ?? {}, snapshots: read.snapshots ?? [], schema: schema.fields, identifierFieldIds: schema['identifier-field-ids'] ?? [] };
 }
+
+/**
+ * Whether readers see the whole initial load of a table: it exists, no load is in progress and its position is known. A
+ * table whose source was empty may have no snapshot.
+ */
+export function isLoaded(folder: string): boolean {
+  const state = readTableState(folder);
+  return state !== undefined && state.properties['walberg.lsn'] !== undefined && state.properties['walberg.load'] === undefined;
+}
