@@ -163,7 +163,7 @@ export class HadoopCatalog implements Catalog {
   async #readMetadata(location: string): Promise<TableMetadata> {
     const body = await this.#storage.read(location);
     const json = body[0] === 0x1f && body[1] === 0x8b ? gunzipSync(body) : body;
-    const metadata = parseJson(new TextDecoder().decode(json)) as TableMetadata;
+    const metadata = parseJson(new TextDecoder().decode(json), `table metadata ${location}`) as TableMetadata;
     const version = metadata['format-version'];
     if (version !== 2) throw new WalbergError('FORMAT_UNSUPPORTED', `The table has format version ${version}: ${location}`, { context: { location, version } });
     return withOptionalFields(metadata);
