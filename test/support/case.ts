@@ -16,6 +16,10 @@ export interface Case {
   readonly action: Step;
   /** Tables that must be equal to their source in the end, with what differs from the usual comparison. */
   readonly equal?: readonly string[] | Readonly<Record<string, CompareOptions>>;
+  /** Tables whose initial load is waited for; default: those compared. */
+  readonly loads?: readonly string[];
+  /** `stopped`: the action ends with a daemon that has stopped by itself. */
+  readonly ends?: 'stopped';
   /** Anything else that must hold in the end. */
   readonly expect?: (run: CaseRun) => Promise<void>;
   /** Properties that differ from the test bed's. */
@@ -72,17 +76,25 @@ export class CaseRun {
       await this.start();
     }
     await this.#do(this.spec.action);
-    await this.settle();
-    await this.stop();
+    if (this.spec.ends !== 'stopped') {
+      await this.settle();
+      await this.stop();
+    }
     if (this.kill !== 'none') assert.equal(this.#killed, 1, `the process was not killed ${this.kill}\n${this.logs()}`);
     for (const [table, options] of this.#comparisons()) await this.assertEqual(table, options);
     await this.spec.expect?.(this);
   }
 
   /** Starts the daemon; the kill, if any, is armed for one process only. */
-  async start(): Promise<void> {
-    this.daemon = await startDaemon({ config: { ...this.bed.config(this.name, this.name), ...this.spec.config }, env: this.#env });
-    await this.#guarded(() => this.daemon.waitForLog(/"msg":"streaming /).then(() => undefined));
+  async start(config: Readonly<Record<string, string>> = {}): Promise<void> {
+    if (this.daemon !== undefined) this.#earlierLogs += `${this.daemon.logs()}--- ${describeExit(this.daemon.exit!)} ---\n`;
+    this.daemon = await startDaemon({ config: { ...this.bed.config(this.name, this.name), ...this.spec.config, ...config }, env: this.#env });
+  }
+
+  /** As `start`, for a daemon that is to refuse: resolves with its exit code. */
+  async startAndStop(config: Readonly<Record<string, string>> = {}): Promise<number | null> {
+    await this.start(config);
+    return (await this.daemon.exited).code;
   }
 
   /** SIGTERM; the daemon must end by itself with 0. */
@@ -92,9 +104,9 @@ export class CaseRun {
   }
 
   /** SIGKILL and start again. */
-  async killAndStart(): Promise<void> {
+  async killAndStart(config: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.daemon.kill9();
-    await this.#restart();
+    await this.start(config);
   }
 
   sql(text: string, values: readonly unknown[] = []): Promise<Record<string, string | null>[]> {
@@ -108,7 +120,7 @@ export class CaseRun {
 
   /** Waits until the initial load of every compared table is readable. */
   async loaded(): Promise<void> {
-    for (const [table] of this.#comparisons()) await this.#guarded(() => waitWhileAlive(this.daemon, `the load of ${table}`, () => isLoaded(this.location(table))));
+    for (const table of this.spec.loads ?? this.#comparisons().map(([name]) => name)) await this.#guarded(() => waitWhileAlive(this.daemon, `the load of ${table}`, () => isLoaded(this.location(table))));
   }
 
   location(table: string): string {
@@ -160,15 +172,10 @@ export class CaseRun {
       const exit = this.daemon.exit ?? (error instanceof DaemonGone ? error.exit : undefined);
       if (exit?.signal !== 'SIGKILL' || this.#env.WALBERG_TEST_KILL === undefined) throw error;
       this.#killed++;
-      await this.#restart();
+      this.#env = {};
+      await this.start();
       await wait();
     }
-  }
-
-  async #restart(): Promise<void> {
-    this.#earlierLogs += `${this.daemon.logs()}--- ${describeExit(this.daemon.exit!)} ---\n`;
-    this.#env = {};
-    await this.start();
   }
 }
 
