@@ -39,6 +39,9 @@ export interface TupleView {
   readonly columnCount: number;
   readonly offsets: Int32Array;
   readonly lengths: Int32Array;
+  /** The whole TupleData as it came, `buffer[start .. end)`; both 0 when the row did not come from pgoutput. */
+  readonly start: number;
+  readonly end: number;
 }
 
 /** `key` = replica identity columns only ('K' message), `full` = the whole old row ('O', REPLICA IDENTITY FULL). */

@@ -12,6 +12,8 @@ export class TupleBuffer implements TupleView {
   columnCount = 0;
   offsets = new Int32Array(64);
   lengths = new Int32Array(64);
+  start = 0;
+  end = 0;
 
   /** Makes room for `columns` values. A table has at most 1,600 columns, so this grows a handful of times per process. */
   reserve(columns: number): void {
@@ -28,6 +30,7 @@ export class TupleBuffer implements TupleView {
   read(buffer: Uint8Array, pos: number, end: number): number {
     if (pos + 2 > end) throw malformed('the column count is cut off');
     const count = (buffer[pos] << 8) | buffer[pos + 1];
+    this.start = pos;
     pos += 2;
     if (count > this.offsets.length) this.reserve(count);
     const { offsets, lengths } = this;
@@ -57,6 +60,7 @@ export class TupleBuffer implements TupleView {
         throw malformed(`column ${i} has the unknown kind ${byteName(kind)}`);
       }
     }
+    this.end = pos;
     return pos;
   }
 }

@@ -1,0 +1,87 @@
+import type { WalbergConfig } from '../config/config.js';
+import { targetTableName } from '../config/naming.js';
+import { WalbergError } from '../errors/error.js';
+import type { Catalog, LoadedTable, TableIdentifier } from '../iceberg/catalog/catalog.js';
+import { readPosition } from '../iceberg/commit/position.js';
+import type { OpenSource } from './open-source.js';
+import { formatLsn } from '../postgres/lsn.js';
+import { insertLsn } from '../postgres/wal-position.js';
+import { isColumnCaptured } from '../postgres/table-selection.js';
+import { icebergSchema, planTable, qualifiedName, type TablePlan } from '../schema/table-plan.js';
+import { targetName } from './table-target.js';
+
+/** A captured table with its Iceberg table, if that exists already. */
+export interface FoundTable {
+  readonly plan: TablePlan;
+  readonly identifier: TableIdentifier;
+  readonly existing: LoadedTable | undefined;
+  /** Position of the last commit of ours; undefined before the first. */
+  readonly position: bigint | undefined;
+}
+
+/** Plans every captured table and looks up what is in the catalog. Nothing is created. */
+export async function findTables(config: WalbergConfig, source: OpenSource, catalog: Catalog): Promise<FoundTable[]> {
+  const planned = planTables(config, source.tables);
+  const found: FoundTable[] = [];
+  for (const { plan, identifier } of planned) {
+    const existing = await catalog.loadTable(identifier);
+    found.push({ plan, identifier, existing, position: existing === undefined ? undefined : positionOf(existing, config, source) });
+  }
+  await refuseServerBehind(source, found);
+  return found;
+}
+
+/** The plan and the Iceberg name of every table. Two tables that would share a name are refused. */
+export function planTables(config: WalbergConfig, tables: OpenSource['tables']): { plan: TablePlan; identifier: TableIdentifier }[] {
+  const names = new Map<string, string>();
+  return tables.map((table) => {
+    const source = qualifiedName(table);
+    const plan = planTable(table, config.sink, config.source.types, (column) => isColumnCaptured(config.source, table.schema, table.name, column, []));
+    const identifier = { namespace: config.sink.namespace, name: targetTableName(config, table.schema, table.name) };
+    const other = names.get(identifier.name);
+    if (other !== undefined) {
+      throw new WalbergError('CONFIG_INVALID', `Tables ${other} and ${source} would both be written to ${targetName(identifier)}`, {
+        context: { table: source, other }, hint: 'Change debezium.sink.iceberg.destination-regexp or its replacement, or exclude one of them.',
+      });
+    }
+    names.set(identifier.name, source);
+    return { plan, identifier };
+  });
+}
+
+/** The table of `found`, created if it does not exist. */
+export async function openTable(found: FoundTable, config: WalbergConfig, catalog: Catalog): Promise<LoadedTable> {
+  if (found.existing !== undefined) return found.existing;
+  await catalog.ensureNamespace(found.identifier.namespace);
+  return catalog.createTable(found.identifier, { schema: icebergSchema(found.plan), properties: { 'format-version': '2', ...config.sink.tableProperties } });
+}
+
+function positionOf(table: LoadedTable, config: WalbergConfig, source: OpenSource): bigint | undefined {
+  const name = targetName(table.identifier);
+  if (table.metadata['format-version'] !== 2) {
+    throw new WalbergError('FORMAT_UNSUPPORTED', `Table ${name} has format version ${table.metadata['format-version']}`, { context: { table: name } });
+  }
+  const spec = table.metadata['partition-specs'].find((s) => s['spec-id'] === table.metadata['default-spec-id']);
+  if (spec !== undefined && spec.fields.some((f) => f.transform !== 'void')) {
+    throw new WalbergError('TABLE_INCOMPATIBLE', `Table ${name} is partitioned`, { context: { table: name }, hint: 'Write to an unpartitioned table.' });
+  }
+  const stored = readPosition(table);
+  if (stored === undefined) return undefined;
+  if (stored.systemId !== undefined && stored.systemId !== source.identity.systemId) {
+    throw new WalbergError('SOURCE_OTHER_CLUSTER', `Table ${name} was written from another Postgres cluster`, { context: { table: name, systemId: stored.systemId, connectedTo: source.identity.systemId } });
+  }
+  if (stored.slot !== undefined && stored.slot !== config.source.slotName) {
+    throw new WalbergError('SLOT_MISSING', `Table ${name} was written through replication slot ${stored.slot}, not ${config.source.slotName}`, {
+      context: { table: name, slot: stored.slot }, hint: `Set debezium.source.slot.name=${stored.slot}, or load into another namespace.`,
+    });
+  }
+  return stored.lsn;
+}
+
+async function refuseServerBehind(source: OpenSource, tables: readonly FoundTable[]): Promise<void> {
+  const server = await insertLsn(source.client);
+  const ahead = tables.find((t) => t.position !== undefined && t.position > server);
+  if (ahead === undefined) return;
+  const name = targetName(ahead.identifier);
+  throw new WalbergError('SOURCE_BEHIND', `Table ${name} is at ${formatLsn(ahead.position ?? 0n)}, but the server has written WAL only up to ${formatLsn(server)}`, { context: { table: name } });
+}

@@ -1,0 +1,99 @@
+import { randomBytes } from 'node:crypto';
+import type { WalbergConfig } from '../config/config.js';
+import { WalbergError } from '../errors/error.js';
+import type { Catalog } from '../iceberg/catalog/catalog.js';
+import { TableCommitter } from '../iceberg/commit/table-committer.js';
+import type { PipelineEvents } from '../observe/events.js';
+import type { Encoder } from '../parquet/encode-types.js';
+import type { Storage } from '../storage/storage.js';
+import { buildTarget } from './build-target.js';
+import { loadTables, type LoadRequest } from './load-table.js';
+import { openSlot, openSource, type OpenSource } from './open-source.js';
+import { findTables, openTable, type FoundTable } from './open-tables.js';
+import { PartWriter } from './part-writer.js';
+import { StreamSession } from './stream-session.js';
+import { targetName, type TableTarget } from './table-target.js';
+
+/** What outlives sessions. */
+export interface SessionContext {
+  readonly config: WalbergConfig;
+  readonly catalog: Catalog;
+  readonly storage: Storage;
+  readonly encoder: Encoder;
+  readonly events: PipelineEvents;
+  /** Tables were loaded by this process: `snapshot.mode=always` loads once per start, not once per reconnect. */
+  loaded: boolean;
+}
+
+/**
+ * One run from durable state: finds out where every table stands, loads those that have no position, and streams. Returns when
+ * `stop` is aborted, or after the load when nothing else is asked for.
+ */
+export async function runSession(context: SessionContext, stop: AbortSignal): Promise<void> {
+  const { config, catalog, storage, encoder, events } = context;
+  const abort = new AbortController();
+  const ended = AbortSignal.any([stop, abort.signal]);
+  const process = randomBytes(6).toString('hex');
+  const partWriter = new PartWriter({ encoder, storage, config: config.pipeline, events, process, signal: abort.signal });
+  const source = await openSource(config.source);
+  try {
+    const found = await findTables(config, source, catalog);
+    const { snapshotMode } = config.source;
+    const position = found.reduce<bigint | undefined>((min, t) => (t.position === undefined || (min !== undefined && min < t.position) ? min : t.position), undefined);
+    const slot = await openSlot(config.source, source.client, { position, reload: snapshotMode === 'always' || snapshotMode === 'when_needed' }, events, ended);
+    const reloadAll = (snapshotMode === 'always' && !context.loaded) || (snapshotMode === 'when_needed' && slot.created && position !== undefined);
+    const targets: TableTarget[] = [];
+    const loads: LoadRequest[] = [];
+    for (const table of found) {
+      const target = await openTarget(table, context, source, process, abort.signal);
+      targets.push(target);
+      if (table.position !== undefined && !reloadAll) continue;
+      loads.push({ target, empty: reloadAll && target.plan.mode !== 'append', rows: snapshotMode !== 'no_data' });
+    }
+    for (const { name, identifier, plan, committer } of targets) {
+      events.tableReady({ table: name, target: targetName(identifier), mode: plan.mode, position: committer.position, note: plan.notes.length === 0 ? undefined : plan.notes.join(' ') });
+    }
+    if (loads.length > 0) await loadTables(loads, { source: config.source, pipeline: config.pipeline, partWriter, events, signal: ended });
+    context.loaded = true;
+    if (snapshotMode === 'initial_only' || stop.aborted) return;
+    await new StreamSession({ config, source, targets, startLsn: slot.confirmedFlushLsn ?? 0n, partWriter, events, abort }).run(stop);
+  } catch (error) {
+    // What was interrupted by the stop is not a failure.
+    if (stop.aborted && error === stop.reason) return;
+    throw error;
+  } finally {
+    abort.abort();
+    await source.client.close();
+  }
+}
+
+async function openTarget(found: FoundTable, context: SessionContext, source: OpenSource, process: string, signal: AbortSignal): Promise<TableTarget> {
+  const { config, catalog, storage, events } = context;
+  const table = await openTable(found, config, catalog);
+  refuseForeignRows(found);
+  const name = targetName(found.identifier);
+  const committer = new TableCommitter(table, {
+    catalog,
+    storage,
+    slot: config.source.slotName,
+    systemId: source.identity.systemId,
+    process,
+    retries: config.pipeline.commitRetries,
+    initialMs: config.pipeline.retryInitialMs,
+    maxMs: config.pipeline.retryMaxMs,
+    onRetry: (attempt, error) => events.commitRetried({ table: name, attempt, error }),
+    signal,
+  });
+  return buildTarget(found.plan, table, committer, source.identity.database);
+}
+
+/** A mirror must begin with nothing: rows that others wrote would stay beside the source's. */
+function refuseForeignRows({ plan, existing, position, identifier }: FoundTable): void {
+  if (plan.mode === 'append' || existing === undefined || position !== undefined) return;
+  const { metadata } = existing;
+  const head = metadata.snapshots.find((s) => metadata['current-snapshot-id'] !== undefined && metadata['current-snapshot-id'] !== null && BigInt(s['snapshot-id']) === BigInt(metadata['current-snapshot-id']));
+  if (head === undefined || head.summary['total-records'] === '0') return;
+  throw new WalbergError('TABLE_INCOMPATIBLE', `Table ${targetName(identifier)} holds rows that Walberg did not write`, {
+    context: { table: targetName(identifier) }, hint: 'Drop or rename it, or load into another namespace (debezium.sink.iceberg.table-namespace) or under another prefix.',
+  });
+}
