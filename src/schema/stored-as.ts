@@ -14,7 +14,8 @@ export function storedAs(codec: Codec, type: PrimitiveType, exact: boolean): Cod
     return holds ? { ...codec, ...target } : undefined;
   }
   if (exact) return undefined;
-  if (codec.kind === 'float' && type === 'double') return { kind: 'double' };
+  // read as a float and widened, as values from before a promotion are
+  if (codec.kind === 'float' && type === 'double') return codec;
   if (type !== 'string') return undefined;
   switch (codec.kind) {
     case 'date': case 'time': case 'timestamp': case 'timestamptz': return { kind: 'iso-string', of: codec.kind };

@@ -50,7 +50,7 @@ test('wider types take the values, exactly', () => {
   const bound = (name: string, type: string) => bindColumns(PLAN, schemaWith({ [name]: { type } })).find((c) => c.name === name)!;
   const codecOf = (name: string, type: string) => { const { source } = bound(name, type); return source.from === 'tuple' ? source.codec : undefined; };
   assert.deepEqual(codecOf('id', 'long'), { kind: 'long' });
-  assert.deepEqual(codecOf('ratio', 'double'), { kind: 'double' });
+  assert.deepEqual(codecOf('ratio', 'double'), { kind: 'float' });
   assert.deepEqual(codecOf('amount', 'decimal(12, 2)'), { kind: 'decimal', precision: 12, scale: 2, special: 'fail' });
   assert.deepEqual(codecOf('amount', 'decimal(12,4)'), { kind: 'decimal', precision: 12, scale: 4, special: 'fail' });
   assert.equal(bound('amount', 'decimal(12,4)').type, 'decimal(12,4)');
