@@ -40,6 +40,8 @@ export interface Daemon {
 }
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.js');
+/** The program that kills itself where the environment says. */
+const KILLING_MAIN = join(import.meta.dirname, 'killing-main.js');
 const LOG_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 40_000;
 /** Lines shown in errors. */
@@ -62,7 +64,7 @@ class Process implements Daemon {
     const folder = mkdtempSync(join(tmpdir(), 'walberg-daemon-'));
     const file = join(folder, 'application.properties');
     writeFileSync(file, properties({ 'quarkus.http.port': String(httpPort), 'quarkus.http.host': '127.0.0.1', 'quarkus.log.console.json': 'true', ...options.config }), { mode: 0o600 });
-    this.#child = spawn(options.nodeBinary ?? process.execPath, [...(options.nodeOptions ?? ['--enable-source-maps']), MAIN, 'run', '-c', file], { env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined, ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    this.#child = spawn(options.nodeBinary ?? process.execPath, [...(options.nodeOptions ?? ['--enable-source-maps']), options.env?.WALBERG_TEST_KILL === undefined ? MAIN : KILLING_MAIN, 'run', '-c', file], { env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined, ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const pipe of [this.#child.stdout!, this.#child.stderr!]) {
       pipe.setEncoding('utf8').on('data', (text: string) => { this.#output += text; for (const notify of this.#onOutput) notify(); });
     }
