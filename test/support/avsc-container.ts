@@ -18,7 +18,13 @@ const longType = avsc.types.LongType.__with({
   compare: (a: bigint, b: bigint) => (a < b ? -1 : Number(a > b)),
 });
 
-const typeOf = (schema: avsc.Schema): avsc.Type => avsc.Type.forSchema(schema, { registry: { long: longType as unknown as avsc.Type }, wrapUnions: 'never' });
+/** The registry serves plain "long"; a long with attributes of its own is an object and passes by the registry. */
+const typeOf = (schema: avsc.Schema): avsc.Type =>
+  avsc.Type.forSchema(schema, {
+    registry: { long: longType },
+    typeHook: (part) => (typeof part === 'object' && (part as { type?: unknown }).type === 'long' ? longType : undefined),
+    wrapUnions: 'never',
+  });
 
 export interface AvscFile {
   readonly codec: string;
