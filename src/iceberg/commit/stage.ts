@@ -41,7 +41,7 @@ export async function stageRowDelta(prepared: PreparedRowDelta, table: LoadedTab
   const { metadata } = table;
   const { delta, snapshotId } = prepared;
   const parent = refHead(metadata, options.ref);
-  if (parent === undefined && metadata.refs[options.ref] !== undefined) {
+  if (parent === undefined && metadata.refs?.[options.ref] !== undefined) {
     throw new WalbergError('TABLE_INCOMPATIBLE', `The table's metadata lacks the snapshot that ${options.ref} points to`, { context: { location: table.metadataLocation } });
   }
   await recountSteps(prepared, metadata, storage);
@@ -108,14 +108,14 @@ function requirements(table: LoadedTable, options: StageOptions): TableRequireme
   const refs = new Set([options.ref, 'main', ...(options.assertRefs ?? [])]);
   return [
     { type: 'assert-table-uuid', uuid: table.metadata['table-uuid'] },
-    ...[...refs].map((ref): TableRequirement => ({ type: 'assert-ref-snapshot-id', ref, 'snapshot-id': table.metadata.refs[ref]?.['snapshot-id'] ?? null })),
+    ...[...refs].map((ref): TableRequirement => ({ type: 'assert-ref-snapshot-id', ref, 'snapshot-id': table.metadata.refs?.[ref]?.['snapshot-id'] ?? null })),
   ];
 }
 
 function updates(prepared: PreparedRowDelta, table: LoadedTable, snapshot: Snapshot, options: StageOptions): TableUpdate[] {
   const { delta } = prepared;
   // The branch keeps its retention settings.
-  const ref: SnapshotRef = { ...(table.metadata.refs[options.ref] ?? { type: 'branch' }), 'snapshot-id': prepared.snapshotId };
+  const ref: SnapshotRef = { ...(table.metadata.refs?.[options.ref] ?? { type: 'branch' }), 'snapshot-id': prepared.snapshotId };
   const properties = { ...delta.properties, ...options.properties };
   const removals = (delta.removeProperties ?? []).filter((name) => table.metadata.properties[name] !== undefined && properties[name] === undefined);
   return [
