@@ -141,6 +141,8 @@ function mapPlanned(column: SourceColumn, types: TypeConfig, isKey: boolean, not
   if (mapped.note !== undefined) notes.push(mapped.note);
   if (mapped.type !== plain.type) notes.push(`Column ${column.name} is written as ${mapped.type} instead of ${plain.type}, because rows are matched by it.`);
   else if (mayBecomeNull(plain.codec) && !mayBecomeNull(mapped.codec)) notes.push(`A value of key column ${column.name} that ${mapped.type} cannot hold stops Walberg instead of becoming NULL, because rows are matched by it.`);
+  // https://github.com/ClickHouse/ClickHouse/issues/88063
+  if (isKey && mapped.type === 'time') notes.push(`Key column ${column.name} is ${column.typeName}: ClickHouse reads times as whole seconds, so it misses deletes of rows with fractions of a second.`);
   return mapped;
 }
 

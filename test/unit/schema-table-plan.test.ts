@@ -78,6 +78,8 @@ test('add.fields replaces the defaults, but what tells rows apart stays', () => 
   assert.deepEqual(metaOf({ metaFields, upsert: false }), ['_lsn', '__deleted', '__unchanged']);
   assert.deepEqual(metaOf({ metaFields: [{ field: 'op', column: 'OPERATION' }], upsert: false }), ['OPERATION', '__unchanged']);
   assert.deepEqual(metaOf({ metaFields: [] }), []);
+  const deleted = [{ field: 'deleted', column: 'gone' }];
+  assert.deepEqual([metaOf({ metaFields: deleted, upsert: false }), metaOf({ metaFields: deleted, upsertKeepDeletes: true })], [['gone', '__unchanged'], ['gone']]);
 });
 
 test('an unknown metadata field is a configuration error', () => {
@@ -146,6 +148,13 @@ test('a key value is never replaced by null', () => {
   const plan = planTable(sourceTable([sourceColumn('d', 'date'), sourceColumn('e', 'date')], ['d']), sinkConfig(), { ...EXACT_TYPES, specialValues: 'null' }, everyColumn);
   assert.deepEqual(plan.columns.map((c) => c.source.from === 'tuple' && c.source.codec), [{ kind: 'date', special: 'fail' }, { kind: 'date', special: 'null' }]);
   assert.match(plan.notes.join(), /key column d/);
+});
+
+test('a time of day in the key is reported, elsewhere it is not', () => {
+  const plan = planTable(sourceTable([sourceColumn('opens', 'time without time zone'), sourceColumn('closes', 'time without time zone')], ['opens']), sinkConfig(), EXACT_TYPES, everyColumn);
+  assert.equal(plan.mode, 'mirror');
+  assert.equal(plan.notes.length, 1);
+  assert.match(plan.notes[0], /Key column opens .*ClickHouse/);
 });
 
 test('a source column with the name of a metadata column is an error that names both', () => {
