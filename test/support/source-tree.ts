@@ -2,9 +2,15 @@ import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { dirname, join, posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { projectRoot } from '../../src/config/write-reference.js';
 
-export const root = projectRoot(dirname(fileURLToPath(import.meta.url)));
+/** The folder that holds the sources, wherever this file was compiled to. */
+export const root = holderOfSources(dirname(fileURLToPath(import.meta.url)));
+
+function holderOfSources(from: string): string {
+  if (existsSync(join(from, 'tsconfig.json')) && existsSync(join(from, 'src'))) return from;
+  if (dirname(from) === from) throw new Error('No tsconfig.json with src above this file');
+  return holderOfSources(dirname(from));
+}
 
 const BUILT: ReadonlySet<string> = new Set(['.git', 'node_modules', 'dist', '.build']);
 
