@@ -52,6 +52,14 @@ function plain(value: unknown): unknown {
   return value;
 }
 
+/** avsc takes bytes as Buffers only. */
+function withBuffers(value: unknown): unknown {
+  if (value instanceof Uint8Array) return Buffer.from(value);
+  if (Array.isArray(value)) return value.map(withBuffers);
+  if (typeof value === 'object' && value !== null) return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, withBuffers(member)]));
+  return value;
+}
+
 export async function readWithAvsc(bytes: Uint8Array): Promise<AvscFile> {
   const decoder = new avsc.streams.BlockDecoder({ parseHook: typeOf });
   let header: { codec: string; meta: Record<string, Buffer> } | undefined;
@@ -71,14 +79,19 @@ export async function writeWithAvsc(
   records: readonly object[],
   options: { metadata?: Readonly<Record<string, string>>; codec?: string; codecs?: Record<string, (data: Buffer, done: (error: Error | null, data?: Buffer) => void) => void>; blockSize?: number } = {},
 ): Promise<Uint8Array> {
-  const metadata = Object.fromEntries(Object.entries(options.metadata ?? {}).map(([key, value]) => [key, Buffer.from(value)]));
+  // Header keys of Avro's own would win over the encoder's.
+  const metadata = Object.fromEntries(Object.entries(options.metadata ?? {}).filter(([key]) => !key.startsWith('avro.')).map(([key, value]) => [key, Buffer.from(value)]));
   const encoder = new avsc.streams.BlockEncoder(typeOf(schema as avsc.Schema), { ...options, metadata, writeHeader: 'auto' } as object);
   // Given a type, the encoder writes a schema without custom attributes into the header; given a schema, it has no bigints.
-  (encoder as unknown as { _schema: object })._schema = schema;
+  // And it writes no header at all as long as there is no record.
+  const inner = encoder as unknown as { _schema: object; _needHeader: boolean; _writeHeader(): void };
+  inner._schema = schema;
+  inner._writeHeader();
+  inner._needHeader = false;
   const chunks: Buffer[] = [];
   encoder.on('data', (chunk: Buffer) => chunks.push(chunk));
   const ended = once(encoder, 'end');
-  for (const record of records) encoder.write(record);
+  for (const record of records) encoder.write(withBuffers(record));
   encoder.end();
   await ended;
   return new Uint8Array(Buffer.concat(chunks));

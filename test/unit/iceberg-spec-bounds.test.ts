@@ -133,3 +133,13 @@ test('values are ordered as readers order them', () => {
     for (let i = 0; i < values.length; i++) for (let j = 0; j < values.length; j++) assert.equal(Math.sign(compareValues(type, values[i], values[j])), Math.sign(i - j), `${type} ${String(values[i])} ${String(values[j])}`);
   }
 });
+
+test('the given bytes are never changed nor kept, not even when they are a Buffer, whose slices share memory', () => {
+  const value = Buffer.from('aaaaaaaaaaaaaaaab');
+  const upper = truncateUpperBinary(value)!;
+  assert.equal(Buffer.from(upper).toString(), 'aaaaaaaaaaaaaaab');
+  truncateUpperString(value);
+  const decoded = decodeBound('binary', value) as Uint8Array;
+  decoded[0] = 0;
+  assert.equal(value.toString(), 'aaaaaaaaaaaaaaaab');
+});

@@ -115,13 +115,13 @@ export function decodeBound(type: IcebergType, bytes: Uint8Array): BoundValue {
     case 'string':
       return text.decode(bytes);
     case 'uuid':
-      if (bytes.length === 16) return bytes.slice();
+      if (bytes.length === 16) return new Uint8Array(bytes);
       break;
     case 'binary':
-      return bytes.slice();
+      return new Uint8Array(bytes);
     default:
       if (parseDecimal(type) !== undefined && bytes.length > 0) return integerFromBytes(bytes);
-      if (parseFixed(type) !== undefined) return bytes.slice();
+      if (parseFixed(type) !== undefined) return new Uint8Array(bytes);
   }
   throw new WalbergError('FILE_MALFORMED', `A bound of ${bytes.length} bytes does not fit the Iceberg type ${typeof type === 'string' ? type : type.type}.`);
 }

@@ -52,7 +52,7 @@ function truncateValue(type: PrimitiveType, width: number, value: BoundValue): B
     // By code points; a string of no more UTF-16 units than `width` is short enough in any case.
     return value.length <= width ? value : Array.from(value).slice(0, width).join('');
   }
-  if (value instanceof Uint8Array) return value.slice(0, width);
+  if (value instanceof Uint8Array) return new Uint8Array(value.subarray(0, width));
   const wide = BigInt(width);
   const integer = BigInt(value);
   const cut = integer - (((integer % wide) + wide) % wide);

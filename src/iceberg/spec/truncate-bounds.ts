@@ -74,7 +74,7 @@ export function truncateUpperBinary(value: Uint8Array, length = DEFAULT_BOUND_LE
   if (value.length <= length) return value;
   for (let last = length - 1; last >= 0; last--) {
     if (value[last] === 0xff) continue;
-    const bound = value.slice(0, last + 1);
+    const bound = new Uint8Array(value.subarray(0, last + 1));
     bound[last]++;
     return bound;
   }

@@ -62,7 +62,7 @@ export function writeContainer(o: {
     if (block.length >= BLOCK_BYTES) close();
   }
   close();
-  return file.view().slice();
+  return new Uint8Array(file.view());
 }
 
 /** An opened Avro object container file. */
