@@ -14,7 +14,8 @@ const REMOVE_CONCURRENCY = 16;
  *
  * A file appears under its name only when it is whole and on disk: the bytes go to a hidden temporary name beside it, are
  * synced, and get the final name by rename(2), or by link(2) for `ifAbsent`, which never replaces a file. Then the
- * folder is synced, so that the name survives a power cut as well. A killed process leaves at most a `.<name>.<uuid>.tmp`.
+ * folder is synced, so that the name survives a power cut as well. A killed process leaves at most a `.<name>.<uuid>.tmp`,
+ * which is never listed.
  */
 export class FileStorage implements Storage {
   /** Folders known to exist, so that a write costs no mkdir. */
@@ -23,7 +24,7 @@ export class FileStorage implements Storage {
   async write(location: string, body: Uint8Array, options: { ifAbsent?: boolean } = {}): Promise<void> {
     const path = filePath(location);
     const folder = dirname(path);
-    const temporary = join(folder, `.${basename(path)}.${randomUUID()}.tmp`);
+    const temporary = join(folder, temporaryName(basename(path)));
     try {
       await this.#writeSynced(folder, temporary, body);
       if (options.ifAbsent === true) await publishNew(temporary, path, location);
@@ -99,6 +100,13 @@ export class FileStorage implements Storage {
   }
 }
 
+/** Hidden from readers by its dot, and from `list` by its form. */
+function temporaryName(name: string): string {
+  return `.${name}.${randomUUID()}.tmp`;
+}
+
+const TEMPORARY = /^\..*\.[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.tmp$/s;
+
 async function writeAndSync(path: string, body: Uint8Array): Promise<void> {
   const file = await open(path, 'wx');
   try {
@@ -136,6 +144,9 @@ async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {
     await handle.sync();
+  } catch (error) {
+    // Some network and FUSE file systems cannot sync a folder; there is nothing more to be had from them.
+    if (!['EINVAL', 'EBADF', 'ENOTSUP', 'EOPNOTSUPP'].includes(errnoOf(error) ?? '')) throw error;
   } finally {
     await handle.close();
   }
@@ -151,7 +162,7 @@ async function* listFolder(path: string, base: string): AsyncIterable<{ location
     const location = `${base}/${entry.name}`;
     if (entry.isDirectory()) {
       yield* listFolder(join(path, entry.name), location);
-    } else if (entry.isFile()) {
+    } else if (entry.isFile() && !TEMPORARY.test(entry.name)) {
       const found = await stat(join(path, entry.name)).catch((error: unknown) => {
         if (isAbsent(error)) return undefined;
         throw fileError(error, 'list', location);

@@ -19,6 +19,8 @@ const QUIET = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 /** A client of the AWS SDK as this configuration wants it. Opens no connection. */
 export async function openS3Client(config: S3Config, limits: S3ClientLimits = {}): Promise<S3Client> {
   const [{ S3Client }, { NodeHttpHandler }] = await Promise.all([import('@aws-sdk/client-s3'), import('@smithy/node-http-handler')]);
+  // This version of the SDK does run on every Node version Walberg runs on; its notice about later ones is not for operators.
+  process.env.AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED ??= 'true';
   const agent = { keepAlive: true, maxSockets: MAX_SOCKETS };
   const client = new S3Client({
     ...credentials(config),
