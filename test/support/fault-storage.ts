@@ -64,7 +64,7 @@ export class FaultStorage implements Storage {
     await this.#play('remove', locations, () => this.#inner.remove(locations));
   }
 
-  async *list(prefix: string): AsyncIterable<{ location: string; size: number; modifiedMs: number }> {
+  async *list(prefix: string): AsyncGenerator<{ location: string; size: number; modifiedMs: number }> {
     yield* await this.#play('list', [prefix], async () => this.#inner.list(prefix));
   }
 
