@@ -61,9 +61,9 @@ interface Run {
   attempt: number;
   prepared?: PreparedRowDelta;
   staged?: StagedCommit;
-  /** An attempt's outcome is open: it may have landed, or may still land. From then on no file is removed. */
+  /** An attempt's outcome is open: it may have landed, or may still land. */
   unknown: boolean;
-  /** No file may be removed: the commit has landed, or nobody has looked whether it has. */
+  /** No file may be removed: an outcome is or was open, the commit has landed, or nobody has looked whether it has. */
   keepFiles: boolean;
 }
 
@@ -136,7 +136,7 @@ export class TableCommitter {
     try {
       return await this.#run(run);
     } catch (error) {
-      if (run.prepared !== undefined && !run.unknown && !run.keepFiles) await this.#removeExcept(run.prepared, undefined);
+      if (run.prepared !== undefined && !run.keepFiles) await this.#removeExcept(run.prepared, undefined);
       throw error;
     } finally {
       this.#busy = false;
@@ -147,7 +147,8 @@ export class TableCommitter {
     let moved = false;
     for (;;) {
       run.attempt += 1;
-      const failure = await this.#attempt(run, moved);
+      if (moved) await this.#checkReferences(run);
+      const failure = await this.#attempt(run);
       if (!(failure instanceof WalbergError)) return failure;
       const last = run.attempt >= this.#options.retries;
       if (this.#aborted() || !(OPEN_TO_DOUBT.has(failure.code) || (failure.policy === 'retry' && (run.unknown || !last)))) throw this.#verdict(run, failure);
@@ -157,17 +158,19 @@ export class TableCommitter {
       if (landed !== undefined) return landed;
       const same = sameState(before, this.#table, this.#ref);
       moved ||= !same;
+      // An attempt lands only on the head it asserts. The head has moved and the commit is not there: it never will be.
+      if (refId(before.metadata, this.#ref) !== refId(this.#table.metadata, this.#ref)) run.unknown = false;
       if (last || this.#aborted() || (failure.code === 'CATALOG_REQUEST' && same)) throw this.#verdict(run, failure);
     }
   }
 
   /** One attempt on the table as known. Its failure is returned, not thrown, while another attempt may make sense. */
-  async #attempt(run: Run, moved: boolean): Promise<CommitResult | WalbergError> {
+  async #attempt(run: Run): Promise<CommitResult | WalbergError> {
     const base = this.#table;
     let table: LoadedTable;
     try {
       if (this.#aborted()) throw new WalbergError('SHUTDOWN_DEADLINE', `The commit of ${this.#name} was not begun any more`);
-      run.staged = await this.#stage(run, base, moved);
+      run.staged = await this.#stage(run, base);
     } catch (error) {
       return asWalbergError(error, 'INTERNAL', { table: this.#name });
     }
@@ -176,16 +179,25 @@ export class TableCommitter {
     } catch (error) {
       // A failure that nobody has classified says nothing about what the server did.
       const failure = asWalbergError(error, 'COMMIT_UNKNOWN', { table: this.#name });
-      if (failure.code === 'COMMIT_UNKNOWN') run.unknown = true;
+      if (failure.code === 'COMMIT_UNKNOWN') run.unknown = run.keepFiles = true;
       return failure;
     }
     return this.#finish(run, table, run.staged);
   }
 
-  async #stage(run: Run, base: LoadedTable, moved: boolean): Promise<StagedCommit> {
+  /** Repeating cannot help when rows to delete have moved to other files: that ends the commit. */
+  async #checkReferences(run: Run): Promise<void> {
+    if (run.prepared === undefined) return;
+    try {
+      await checkReferencedFiles(run.prepared, this.#table, this.#options.storage, this.#ref);
+    } catch (error) {
+      throw this.#verdict(run, asWalbergError(error, 'INTERNAL', { table: this.#name }));
+    }
+  }
+
+  async #stage(run: Run, base: LoadedTable): Promise<StagedCommit> {
     const { storage, process, slot, systemId } = this.#options;
     run.prepared ??= await prepareRowDelta(run.delta, base, storage);
-    if (moved) await checkReferencedFiles(run.prepared, base, storage, this.#ref);
     const position = { [LSN]: formatPosition(run.delta.endLsn), [SLOT]: slot, [SYSTEM_ID]: systemId, [COMMIT_ID]: run.prepared.commitId, [PROCESS]: process };
     return stageRowDelta(run.prepared, base, storage, {
       ref: this.#ref,
@@ -232,7 +244,7 @@ export class TableCommitter {
     const { slot, systemId, process } = this.#options;
     const prepared = run.prepared!;
     const staged = run.staged!;
-    if (landed !== undefined && !run.unknown && run.attempt > 1) await this.#removeExcept(prepared, landed);
+    if (landed !== undefined && !run.keepFiles && run.attempt > 1) await this.#removeExcept(prepared, landed);
     run.keepFiles = true;
     this.#committed = true;
     this.#known = { lsn: run.delta.endLsn, slot, systemId, process, commitId: prepared.commitId };
