@@ -11,13 +11,9 @@ export type AvroSchemaJson = string | readonly AvroSchemaJson[] | { readonly [ke
  * default null; required ones are never unions. Field ids are on every record field, element ids on arrays.
  */
 export function toAvroSchema(struct: StructType, name: string): AvroSchemaJson {
-  // A second declaration of a name is an error in Avro; later uses refer to the first.
+  // A second declaration of a name is an error in Avro, and a reference to the first is unknown to PyIceberg (0.12): later ones
+  // get names of their own.
   const declared = new Set<string>();
-  const declareFixed = (type: string, size: number, logical?: Record<string, unknown>): AvroSchemaJson => {
-    if (declared.has(type)) return type;
-    declared.add(type);
-    return { type: 'fixed', name: type, size, ...logical };
-  };
 
   const record = (type: StructType, recordName: string): AvroSchemaJson => {
     const names = new Set<string>();
@@ -44,7 +40,13 @@ export function toAvroSchema(struct: StructType, name: string): AvroSchemaJson {
   };
 
   const convert = (type: IcebergType, id: number): AvroSchemaJson => {
-    if (isPrimitive(type)) return primitive(type, declareFixed);
+    if (isPrimitive(type)) {
+      return primitive(type, (fixedName, size, logical) => {
+        const free = declared.has(fixedName) ? `${fixedName}_${id}` : fixedName;
+        declared.add(free);
+        return { type: 'fixed', name: free, size, ...logical };
+      });
+    }
     const optional = (inner: AvroSchemaJson, required: boolean): AvroSchemaJson => (required ? inner : ['null', inner]);
     switch (type.type) {
       case 'struct':
