@@ -66,6 +66,8 @@ def arrow_column(field):
         return pa.array(field["values"], pa.string()).cast(kind)
     if pa.types.is_floating(kind):
         return pa.array([None if v is None else float(v) for v in field["values"]], kind)
+    if pa.types.is_map(kind):
+        return pa.array([None if v is None else [tuple(pair) for pair in v] for v in field["values"]], kind)
     return pa.array(field["values"], kind)
 
 

@@ -99,22 +99,10 @@ def delete_by_equality(request):
     """Commits one equality delete file with Iceberg's Java library, which no SQL statement of Spark writes."""
     jvm = SPARK._jvm
     table = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(SPARK._jsparkSession, identifier(request["source"]))
-    key = jvm.java.util.ArrayList()
-    key.append(request["column"])
-    schema = table.schema().select(key)
-    ids = SPARK.sparkContext._gateway.new_array(jvm.int, 1)
-    ids[0] = table.schema().findField(request["column"]).fieldId()
-    factory = jvm.org.apache.iceberg.data.GenericAppenderFactory(table.schema(), table.spec(), ids, schema, None)
-    location = table.locationProvider().newDataLocation(f"{jvm.java.util.UUID.randomUUID()}-deletes.parquet")
-    output = jvm.org.apache.iceberg.encryption.EncryptedFiles.plainAsEncryptedOutput(table.io().newOutputFile(location))
-    writer = factory.newEqDeleteWriter(output, jvm.org.apache.iceberg.FileFormat.PARQUET, None)
+    values = jvm.java.util.ArrayList()
     for value in request["values"]:
-        record = jvm.org.apache.iceberg.data.GenericRecord.create(schema)
-        record.setField(request["column"], jvm.Long(value) if str(schema.findField(request["column"]).type()) == "long" else value)
-        writer.write(record)
-    writer.close()
-    table.newRowDelta().addDeletes(writer.toDeleteFile()).commit()
-    return None
+        values.append(value)
+    jvm.EqualityDeletes.commit(table, request["column"], values)
 
 
 def version(_request):

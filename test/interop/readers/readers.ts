@@ -32,8 +32,8 @@ export class SparkReader extends PythonReader {
     return this.process.table('sql', { source, statement });
   }
 
-  /** Commits one unpartitioned equality delete file for an int or long column by Iceberg's Java library. */
-  async deleteByEquality(source: TableSource, column: string, values: readonly number[]): Promise<void> {
+  /** Commits one equality delete file for one column of an unpartitioned table by Iceberg's Java library; values as text, types int, long, string, boolean, uuid, decimal. */
+  async deleteByEquality(source: TableSource, column: string, values: readonly string[]): Promise<void> {
     await this.process.call('deleteByEquality', { source, column, values });
   }
 }

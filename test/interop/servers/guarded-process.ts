@@ -40,7 +40,7 @@ const LOG_SHOWN = 4_000;
 
 /** One run of a server: dies with this process, and does not keep it alive. */
 export class GuardedProcess {
-  private constructor(private readonly what: ServerCommand, private readonly child: ChildProcess, private readonly pid: number) {}
+  private constructor(private readonly child: ChildProcess, private readonly pid: number) {}
 
   /** @throws Error with the end of its log when it ends before it serves, or does not serve within two minutes */
   static async start(what: ServerCommand): Promise<GuardedProcess> {
@@ -50,7 +50,7 @@ export class GuardedProcess {
     closeSync(log);
     child.stdin!.on('error', () => {});
     const pid = Number(String((await once(child.stdout!, 'data'))[0]));
-    const started = new GuardedProcess(what, child, pid);
+    const started = new GuardedProcess(child, pid);
     const deadline = Date.now() + READY_LIMIT_MS;
     while (!(await what.ready())) {
       if (!started.running) throw new Error(`${what.name} ended before it served:\n${tail(what.logFile)}`);

@@ -5,8 +5,8 @@ import { fileURLToPath } from 'node:url';
 /** The source tree: tests run from a build folder, but scripts and Java sources are read where they are kept. */
 export function repositoryRoot(): string {
   for (let folder = dirname(fileURLToPath(import.meta.url)); ; folder = dirname(folder)) {
-    if (existsSync(join(folder, 'package.json'))) return folder;
-    if (folder === dirname(folder)) throw new Error('no package.json above the test files');
+    if (existsSync(join(folder, 'test', 'interop', 'setup.sh'))) return folder;
+    if (folder === dirname(folder)) throw new Error('the tests do not run inside the repository: no test/interop/setup.sh above them');
   }
 }
 
@@ -22,7 +22,7 @@ export interface Installation {
   readonly versitygw: string;
   /** Java class path of the REST catalog. */
   readonly catalogClassPath: string;
-  /** Jars that Spark needs beyond its own: Iceberg's runtime, the S3 client, SQLite for the catalog of path tables. */
+  /** What Spark needs beyond its own: Iceberg's runtime and the helper of the tests, the S3 client, SQLite for the catalog of path tables. */
   readonly sparkClassPath: string;
 }
 
@@ -36,7 +36,7 @@ export function installation(): Installation {
     java: process.env.JAVA_HOME === undefined ? 'java' : join(process.env.JAVA_HOME, 'bin', 'java'),
     versitygw: join(root, 'bin', 'versitygw'),
     catalogClassPath: [join(root, 'classes'), join(root, 'jars', '*')].join(':'),
-    sparkClassPath: [...jars(join(root, 'spark')), ...jars(join(root, 'jars')).filter((jar) => /iceberg-aws-bundle|sqlite-jdbc/.test(jar))].join(':'),
+    sparkClassPath: [join(root, 'spark', 'classes'), ...jars(join(root, 'spark')), ...jars(join(root, 'jars')).filter((jar) => /iceberg-aws-bundle|sqlite-jdbc/.test(jar))].join(':'),
   };
 }
 
