@@ -2,6 +2,7 @@ import { Binary, type Data, makeData, Utf8 } from 'apache-arrow';
 import { DEFAULT_BOUND_LENGTH, truncateLowerBinary, truncateLowerString, truncateUpperBinary, truncateUpperString } from '../iceberg/spec/truncate-bounds.js';
 import { type Bounds, Column, type ColumnPlace } from './column.js';
 import { hexToBytes } from './decode-bytes.js';
+import { release } from './release.js';
 import { BATCH_ROWS, type Batch } from './scan.js';
 
 /** Writes the column's form of a value at `target` of `out`, which has room for `length + ROOM` bytes; returns the end, -1 when malformed. */
@@ -59,6 +60,7 @@ export class BytesColumn extends Column {
   protected grow(capacity: number): void {
     const offsets = new Int32Array(capacity + 1);
     offsets.set(this.offsets);
+    release(this.offsets.buffer);
     this.offsets = offsets;
   }
 
@@ -68,6 +70,7 @@ export class BytesColumn extends Column {
     if (needed <= this.values.length) return;
     const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.values.length * 2, 4096));
     larger.set(this.values.subarray(0, this.end));
+    release(this.values.buffer);
     this.values = larger;
   }
 
@@ -87,8 +90,6 @@ export class BytesColumn extends Column {
   override reset(): void {
     super.reset();
     this.end = 0;
-    // A single huge value must not keep its room for ever.
-    if (this.values.length > 32 << 20) this.values = Buffer.alloc(0);
   }
 
   /** Takes the value at [start, end) of `values` into the bounds. */
@@ -110,6 +111,11 @@ export class BytesColumn extends Column {
       values.copy(this.#high, 0, start, start + length);
       this.#highLength = length;
     }
+  }
+
+  override free(): void {
+    super.free();
+    release(this.offsets.buffer, this.values.buffer);
   }
 
   byteSize(): number {

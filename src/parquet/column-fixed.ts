@@ -2,6 +2,7 @@ import { type Data, Decimal, FixedSizeBinary, makeData } from 'apache-arrow';
 import { type Bounds, type ColumnPlace, FixedWidthColumn } from './column.js';
 import { fixedDecoder, decodeUuid } from './decode-bytes.js';
 import { clampDecimal, decimalDecoder } from './decode-decimal.js';
+import { release } from './release.js';
 
 /** decimal(precision, scale): four little-endian 32-bit words a value. */
 export class DecimalColumn extends FixedWidthColumn<Uint32Array> {
@@ -16,6 +17,7 @@ export class DecimalColumn extends FixedWidthColumn<Uint32Array> {
   protected grow(capacity: number): void {
     const values = new Uint32Array(4 * capacity);
     values.set(this.values);
+    release(this.values.buffer);
     this.values = values;
   }
   protected observe(from: number, to: number, nulls: boolean): void {
@@ -71,6 +73,7 @@ export class FixedColumn extends FixedWidthColumn<Uint8Array> {
   protected grow(capacity: number): void {
     const values = new Uint8Array(this.width * capacity);
     values.set(this.values);
+    release(this.values.buffer);
     this.values = values;
   }
   protected observe(from: number, to: number, nulls: boolean): void {

@@ -2,6 +2,7 @@ import { Bool, type Data, type DateDay, Float32, Float64, type Int32, type Int64
 import { type Bounds, type Clamp, type ColumnPlace, FixedWidthColumn } from './column.js';
 import { type Decoder } from './decode.js';
 import { decodeBoolean } from './decode-integers.js';
+import { release } from './release.js';
 
 /** boolean, one bit a value. */
 export class BooleanColumn extends FixedWidthColumn<Uint8Array> {
@@ -15,6 +16,7 @@ export class BooleanColumn extends FixedWidthColumn<Uint8Array> {
   protected grow(capacity: number): void {
     const values = new Uint8Array((capacity + 7) >> 3);
     values.set(this.values);
+    release(this.values.buffer);
     this.values = values;
   }
   override reset(): void {
@@ -51,6 +53,7 @@ export class Int32Column extends FixedWidthColumn<Int32Array> {
   protected grow(capacity: number): void {
     const values = new Int32Array(capacity);
     values.set(this.values);
+    release(this.values.buffer);
     this.values = values;
   }
   protected observe(from: number, to: number, nulls: boolean): void {
@@ -95,6 +98,7 @@ export class Int64Column extends FixedWidthColumn<Int32Array> {
   protected grow(capacity: number): void {
     const values = new Int32Array(2 * capacity);
     values.set(this.values);
+    release(this.values.buffer);
     this.values = values;
   }
   protected observe(from: number, to: number, nulls: boolean): void {
@@ -158,6 +162,7 @@ export class FloatColumn extends FixedWidthColumn<Float32Array | Float64Array> {
   protected grow(capacity: number): void {
     const values = this.single ? new Float32Array(capacity) : new Float64Array(capacity);
     values.set(this.values);
+    release(this.values.buffer);
     this.values = values;
   }
   protected observe(from: number, to: number, nulls: boolean): void {

@@ -3,6 +3,7 @@ import { WalbergError } from '../errors/error.js';
 import type { BoundValue } from '../iceberg/spec/bounds.js';
 import type { SpecialPolicy } from '../schema/codec.js';
 import { ABOVE, BELOW, type Decoder, LOSSY, NOT_A_NUMBER, OK, type Outcome } from './decode.js';
+import { release } from './release.js';
 import { BATCH_ROWS, type Batch } from './scan.js';
 
 /** What a column needs for its values, whatever their type. */
@@ -57,6 +58,11 @@ export abstract class Column {
     this.nulls = 0;
   }
 
+  /** Frees the buffers; the column cannot be used any more, but its counts and bounds can. */
+  free(): void {
+    release(this.#validity.buffer);
+  }
+
   /** The Arrow validity bitmap, undefined when no row is null. */
   protected get validity(): Uint8Array | undefined {
     return this.nulls === 0 ? undefined : this.#validity;
@@ -73,6 +79,7 @@ export abstract class Column {
     const capacity = Math.max(needed, this.capacity * 2, 256);
     const validity = new Uint8Array((capacity + 7) >> 3).fill(0xff);
     validity.set(this.#validity);
+    release(this.#validity.buffer);
     this.#validity = validity;
     this.grow(capacity);
     this.capacity = capacity;
@@ -116,8 +123,13 @@ const WHAT: Readonly<Record<number, string>> = {
 export type Clamp<T> = (out: T, index: number, above: boolean) => void;
 
 /** A column of fixed-width values in one typed array. */
-export abstract class FixedWidthColumn<T extends { readonly length: number }> extends Column {
+export abstract class FixedWidthColumn<T extends { readonly buffer: ArrayBufferLike }> extends Column {
   protected abstract values: T;
+
+  override free(): void {
+    super.free();
+    release(this.values.buffer);
+  }
 
   constructor(place: ColumnPlace, protected readonly decode: Decoder<T>, private readonly clamp?: Clamp<T>) {
     super(place);

@@ -12,7 +12,7 @@ import { RowScanner } from './scan.js';
  * A row group is closed at this many bytes of column values even when it has fewer rows than asked for: encoding takes about
  * four times as much WebAssembly memory.
  */
-const ROW_GROUP_BYTES = 16 << 20;
+const ROW_GROUP_BYTES = 8 << 20;
 
 /**
  * Encodes rows into one Parquet file on this thread; the arena is not changed. Row groups have `rowGroupRows` rows, fewer when
@@ -23,6 +23,14 @@ const ROW_GROUP_BYTES = 16 << 20;
  */
 export function encodeFile(request: EncodeRequest): EncodedFile {
   const { columns, ordinals } = fileColumns(request);
+  try {
+    return encodeColumns(request, columns, ordinals);
+  } finally {
+    for (const column of columns) column.free();
+  }
+}
+
+function encodeColumns(request: EncodeRequest, columns: readonly Column[], ordinals: readonly number[]): EncodedFile {
   const scanner = new RowScanner(request, ordinals);
   const footer = new FooterBuilder(request.columns);
   const flush = (): void => {

@@ -14,6 +14,9 @@ export interface EncodePoolOptions {
 
 const DEFAULT_MAX_WASM_BYTES = 96 << 20;
 
+/** Encoding makes few objects, so a small young generation costs nothing and keeps a thread about 30 MB smaller. */
+const YOUNG_GENERATION_MB = 6;
+
 interface Job {
   readonly request: EncodeRequest;
   readonly resolve: (file: EncodedFile) => void;
@@ -87,7 +90,7 @@ export class EncodePool implements Encoder {
   }
 
   #startWorker(): Worker {
-    const worker = new Worker(this.#script, { name: 'walberg-encode' });
+    const worker = new Worker(this.#script, { name: 'walberg-encode', resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB } });
     worker.on('message', (answer: EncodeAnswer) => {
       const job = this.#finish(worker, answer.wasmBytes <= this.#maxWasmBytes);
       if (job === undefined) return;

@@ -1,5 +1,6 @@
 import { WalbergError } from '../errors/error.js';
 import type { IcebergType } from '../iceberg/spec/types.js';
+import { release } from './release.js';
 import { BINARY, I16, I32, I64, LIST, readThrift, STRUCT, ThriftStruct, type ThriftValue, writeThrift } from './thrift.js';
 
 /** Length of the magic bytes at each end, and of magic plus footer length at the end. */
@@ -67,7 +68,7 @@ export class FooterBuilder {
     }
   }
 
-  /** The whole file. `add` must have been called at least once. */
+  /** The whole file. `add` must have been called at least once; the added files are freed. */
   finish(keyValues: Readonly<Record<string, string>>): FinishedFile {
     if (this.#template === undefined) throw broken('it has no schema');
     const pairs = Object.entries(keyValues).map(([key, value]) => new ThriftStruct([{ id: 1, type: BINARY, value: Buffer.from(key, 'utf8') }, { id: 2, type: BINARY, value: Buffer.from(value, 'utf8') }]));
@@ -85,6 +86,7 @@ export class FooterBuilder {
       bytes.set(part, pos);
       pos += part.length;
     }
+    release(...this.#parts.slice(1).map((part) => part.buffer));
     new DataView(bytes.buffer).setUint32(pos, footer.length, true);
     bytes.set(MAGIC, pos + 4);
     return { bytes, splitOffsets: this.#splitOffsets, columnSizes: this.#columnSizes };

@@ -3,6 +3,7 @@ import { Compression, EnabledStatistics, Table, wasmMemory, writeParquet, type W
 import { arrowField } from './columns.js';
 import type { Column } from './column.js';
 import type { EncodeColumn, EncodeRequest } from './encode-types.js';
+import { release } from './release.js';
 
 const CODECS = { zstd: Compression.ZSTD, snappy: Compression.SNAPPY, gzip: Compression.GZIP, none: Compression.UNCOMPRESSED } as const;
 
@@ -13,6 +14,7 @@ export function encodeRowGroup(fileColumns: readonly EncodeColumn[], columns: re
   const batch = new RecordBatch(schema, makeData({ type: new Struct(schema.fields), length: rows, nullCount: 0, children: columns.map((column) => column.data()) }));
   const ipc = RecordBatchStreamWriter.writeAll([batch]).toUint8Array(true);
   const table = Table.fromIPCStream(ipc);
+  release(ipc.buffer);
   // writeParquet consumes the table and the properties, whether it succeeds or throws, so there is nothing left to free.
   return writeParquet(table, writerProperties(codec, rows));
 }
