@@ -26,6 +26,7 @@ const NAMED: Readonly<Record<string, Meaning>> = {
   AccessDenied: { code: 'STORAGE_AUTH', hint: 'Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket on the warehouse.' },
   InvalidAccessKeyId: { code: 'STORAGE_AUTH', hint: `Check ${ACCESS}.` },
   SignatureDoesNotMatch: { code: 'STORAGE_AUTH', hint: `Check ${ACCESS}; a proxy that changes the Host header breaks signatures too.` },
+  XAdminUserNotFound: { code: 'STORAGE_AUTH', hint: `Check ${ACCESS}.` },
   ExpiredToken: { code: 'STORAGE_AUTH', hint: 'The temporary keys have expired: renew them, or use a role that renews itself.' },
   ExpiredTokenException: { code: 'STORAGE_AUTH', hint: 'The temporary keys have expired: renew them, or use a role that renews itself.' },
   InvalidToken: { code: 'STORAGE_AUTH', hint: 'Check debezium.sink.iceberg.s3.session-token.' },
@@ -70,10 +71,17 @@ export function attemptsOf(error: unknown): number {
   return (error as Failure | null)?.$metadata?.attempts ?? 1;
 }
 
-/** True when the object does not exist. A missing bucket is something else. */
+/**
+ * True when S3 says that the object does not exist. Any other 404 is something else: a missing bucket, an unknown user of
+ * some servers, or no S3 server at all. Taking one of those for a missing file would mean a table that does not exist.
+ */
 export function isMissingObject(error: unknown): boolean {
-  const name = (error as Failure | null)?.name;
-  return name === 'NoSuchKey' || name === 'NotFound' || (statusOf(error) === 404 && name !== 'NoSuchBucket' && name !== 'NoSuchUpload');
+  return (error as Failure | null)?.name === 'NoSuchKey';
+}
+
+/** The same for a reply to HEAD, which has no body that could say more than 404. */
+export function isMissingHead(error: unknown): boolean {
+  return isMissingObject(error) || (error as Failure | null)?.name === 'NotFound';
 }
 
 /** True when a write with If-None-Match was refused because the object exists, or because another write of it is under way (409). */
@@ -109,6 +117,7 @@ function meaningOfStatus(status: number): Meaning {
   if (status === 401) return { code: 'STORAGE_AUTH', hint: `Check ${ACCESS}.` };
   // A reply to HEAD has no body that says which: S3 answers 403 for an absent object too when ListBucket is not allowed.
   if (status === 403) return NAMED.AccessDenied;
+  if (status === 404) return { code: 'STORAGE_REFUSED', hint: 'The address does not answer as an S3 server: check debezium.sink.iceberg.s3.endpoint.' };
   if (status === 507) return { code: 'STORAGE_FULL' };
   if (status === 501) return NAMED.NotImplemented;
   if (status === 301 || status === 307 || status === 308) return NAMED.PermanentRedirect;

@@ -2,7 +2,7 @@ import type { S3Client } from '@aws-sdk/client-s3';
 import type { S3Config } from '../config/config.js';
 import { WalbergError } from '../errors/error.js';
 import { openS3Client, type S3ClientLimits } from './s3-client.js';
-import { attemptsOf, isMissingObject, isPreconditionFailure, s3Error } from './s3-errors.js';
+import { attemptsOf, isMissingHead, isPreconditionFailure, s3Error } from './s3-errors.js';
 import { parseS3Location } from './s3-location.js';
 import type { Storage } from './storage.js';
 
@@ -74,7 +74,7 @@ export class S3Storage implements Storage {
       const { HeadObjectCommand } = await import('@aws-sdk/client-s3');
       return (await client.send(new HeadObjectCommand({ Bucket: bucket, Key: key }))).ContentLength ?? 0;
     } catch (error) {
-      if (isMissingObject(error)) return undefined;
+      if (isMissingHead(error)) return undefined;
       throw s3Error(error, 'read', location);
     }
   }

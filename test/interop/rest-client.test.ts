@@ -115,7 +115,8 @@ describe('RestCatalog on the reference server', () => {
   it('malformed changes and vanished tables are refused for good', async () => {
     const table = await newTable();
     await assert.rejects(catalog.commitTable(table, { requirements: [], updates: [{ action: 'set-current-schema', 'schema-id': 99 }] }), { code: 'CATALOG_REQUEST' });
-    await fetch(`${server.uri}/v1/namespaces/shop%1Feu/tables/${table.identifier.name}`, { method: 'DELETE' });
+    const dropped = await fetch(`${server.uri}/v1/namespaces/shop%2Eeu/tables/${table.identifier.name}`, { method: 'DELETE' });
+    assert.equal(dropped.status, 204, await dropped.text());
     await assert.rejects(catalog.commitTable(table, set({ a: 'b' })), { code: 'TABLE_REPLACED' });
   });
 

@@ -218,6 +218,9 @@ describe('S3: what errors mean', () => {
   const cases: [name: string, reply: Scripted, code: ErrorCode, attempts: number, hint?: RegExp][] = [
     ['NoSuchKey', xmlError(404, 'NoSuchKey'), 'FILE_MISSING', 1],
     ['NoSuchBucket', xmlError(404, 'NoSuchBucket'), 'STORAGE_REFUSED', 1, /bucket/],
+    ['404 of another server', { status: 404, body: '<html>nothing here</html>' }, 'STORAGE_REFUSED', 1, /s3\.endpoint/],
+    ['404 without a body', { status: 404 }, 'STORAGE_REFUSED', 1, /s3\.endpoint/],
+    ['404 for an unknown user', xmlError(404, 'XAdminUserNotFound'), 'STORAGE_AUTH', 1, /access-key-id/],
     ['AccessDenied', xmlError(403, 'AccessDenied'), 'STORAGE_AUTH', 1, /s3:GetObject/],
     ['InvalidAccessKeyId', xmlError(403, 'InvalidAccessKeyId'), 'STORAGE_AUTH', 1, /access-key-id/],
     ['SignatureDoesNotMatch', xmlError(403, 'SignatureDoesNotMatch'), 'STORAGE_AUTH', 1, /secret-access-key/],
