@@ -28,7 +28,7 @@ export function bindPartitionSpec(schema: Schema, spec: PartitionSpec): readonly
   return spec.fields.map((field) => {
     const source = findFieldById(schema, field['source-id']);
     if (source === undefined && field.transform !== 'void') {
-      throw new WalbergError('TABLE_INCOMPATIBLE', `Partition field "${field.name}" of spec ${spec['spec-id']} is derived from column id ${field['source-id']}, which the schema does not have.`, {
+      throw new WalbergError('TABLE_INCOMPATIBLE', `Partition field "${field.name}" of spec ${spec['spec-id']} needs column id ${field['source-id']}, which the schema does not have.`, {
         context: { specId: spec['spec-id'], fieldId: field['field-id'], sourceId: field['source-id'] },
       });
     }

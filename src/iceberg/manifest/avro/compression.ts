@@ -25,6 +25,6 @@ export function decompressBlock(codec: string, block: Uint8Array, what: string):
   }
   throw new WalbergError('FORMAT_UNSUPPORTED', `The ${what} is compressed with "${codec}", which this version of Node and Walberg cannot read.`, {
     context: { codec },
-    hint: codec === 'zstandard' ? 'Run Walberg on Node 22.15 or later, or set write.manifest.compression-codec to gzip where the manifests are written and rewrite them.' : 'Rewrite the manifests with codec gzip.',
+    hint: codec === 'zstandard' ? 'Run Walberg on Node 22.15 or later, or rewrite the manifests with codec gzip.' : 'Rewrite the manifests with codec gzip.',
   });
 }

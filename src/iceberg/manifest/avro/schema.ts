@@ -51,7 +51,8 @@ export function parseAvroSchema(schema: unknown, what: string): AvroNode {
     if (typeof value.name !== 'string') throw malformed(what, `its schema has a nameless ${type}`);
     const name = fullName(value.name, typeof value.namespace === 'string' ? value.namespace : outer);
     const namespace = name.slice(0, Math.max(0, name.lastIndexOf('.')));
-    const node: AvroNode = type === 'enum' ? { kind: 'enum' } : type === 'fixed' ? { kind: 'fixed', size: size(value.size), decimal } : { kind: 'record', fields: fields(value.fields, namespace) };
+    const node: AvroNode =
+      type === 'enum' ? { kind: 'enum' } : type === 'fixed' ? { kind: 'fixed', size: size(value.size), decimal } : { kind: 'record', fields: fields(value.fields, namespace) };
     named.set(name, node);
     return node;
   };
