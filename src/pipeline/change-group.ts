@@ -43,19 +43,19 @@ export class ChangeGroup {
     }
   }
 
-  /** Open rows of earlier parts meet the changes of a later one. */
-  mergeOpen(touches: (key: string) => boolean, later: ReadonlyMap<string, OpenRow>): void {
+  /** Open rows of earlier parts meet the changes of later ones, in which the row of a key may have become `another`. */
+  #mergeOpen(later: ReadonlyMap<string, OpenRow>, touches: (key: string) => boolean, another: (key: string) => boolean): void {
     for (const [key, row] of this.open) {
       if (!touches(key)) continue;
       const next = later.get(key);
       if (next === undefined) this.open.delete(key);
-      else this.open.set(key, next.continues ? continueFrom(row, next) : next);
+      else this.open.set(key, next.continues && !another(key) ? continueFrom(row, next) : next);
     }
     for (const [key, row] of later) if (!this.open.has(key)) this.open.set(key, row);
   }
 
   addPart(segment: Segment, sealed: SealedSegment, files: Promise<DataFile[]>): void {
-    if (this.open.size > 0 || sealed.open.size > 0) this.mergeOpen((key) => segment.touches(key), sealed.open);
+    if (this.open.size > 0 || sealed.open.size > 0) this.#mergeOpen(sealed.open, (key) => segment.touches(key), () => false);
     this.parts.push({ files });
     // Whoever finishes the group sees the failure; until then it must not count as unhandled.
     files.catch(() => {});
@@ -69,7 +69,8 @@ export class ChangeGroup {
       this.open = next.open;
       this.truncate = true;
     } else {
-      this.mergeOpen((key) => next.touched.has(key), next.open);
+      // With several parts, what a later one left out may have been set by an earlier one.
+      this.#mergeOpen(next.open, (key) => next.touched.has(key), (key) => next.broken.has(key));
     }
     this.parts.push(...next.parts);
     const { transactions: t } = next;
