@@ -5,11 +5,13 @@ import { count, seconds } from './text.js';
 
 /** Shows the load of each table: bars in a terminal, a line per table elsewhere. */
 export class LoadProgress {
-  readonly #bars: MultiBar | undefined;
+  #bars: MultiBar | undefined;
+  readonly #inTerminal: boolean;
   readonly #byTable = new Map<string, SingleBar>();
 
   constructor(private readonly out: NodeJS.WriteStream, private readonly rows: ShopRows) {
-    if (out.isTTY) {
+    this.#inTerminal = out.isTTY === true;
+    if (this.#inTerminal) {
       this.#bars = new MultiBar({ stream: out, format: '  {table} {bar} {shown} rows', hideCursor: true, gracefulExit: false, barsize: 30, barCompleteChar: '█', barIncompleteChar: '░' });
     }
   }
@@ -22,13 +24,15 @@ export class LoadProgress {
     loadProgress: ({ table, rows }) => { this.#byTable.get(table)?.update(rows, { shown: count(rows) }); },
     loadFinished: ({ table, rows, durationMs }) => {
       this.#byTable.get(table)?.update(rows, { shown: count(rows) });
-      if (this.#bars === undefined) this.out.write(`  ${table}: ${count(rows)} rows in ${seconds(durationMs)}\n`);
+      if (!this.#inTerminal) this.out.write(`  ${table}: ${count(rows)} rows in ${seconds(durationMs)}\n`);
     },
   };
 
   /** Leaves the terminal as it was. */
   stop(): void {
     this.#bars?.stop();
+    // Once only: it moves the cursor.
+    this.#bars = undefined;
   }
 
   /** At least 1: an empty table is loaded at once. */

@@ -16,7 +16,7 @@ export function openLines(warehouse: string, tables: readonly ComparedTable[]): 
   ];
 }
 
-const SPARK_RUNTIME = 'org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.10.0';
+const SPARK_RUNTIME = 'org.apache.iceberg:iceberg-spark-runtime-3.5_2.12:1.11.0';
 
 /** PyIceberg has no equality deletes, so it opens tables whose rows were only added, and others once they are compacted. */
 function pyIceberg(plain: ComparedTable | undefined): string {
