@@ -83,7 +83,9 @@ export class S3Storage implements Storage {
     const buckets = new Map<string, string[]>();
     for (const location of locations) {
       const { bucket, key } = objectAt(location);
-      buckets.set(bucket, [...(buckets.get(bucket) ?? []), key]);
+      const keys = buckets.get(bucket);
+      if (keys === undefined) buckets.set(bucket, [key]);
+      else keys.push(key);
     }
     for (const [bucket, keys] of buckets) {
       for (let first = 0; first < keys.length; first += REMOVE_BATCH) await this.#removeBatch(bucket, keys.slice(first, first + REMOVE_BATCH));

@@ -54,6 +54,7 @@ export class ScriptedHttp {
   }
 
   async close(): Promise<void> {
+    if (!this.#server.listening) return;
     const closed = new Promise((resolve) => this.#server.close(resolve));
     this.#server.closeAllConnections();
     await closed;

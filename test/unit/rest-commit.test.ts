@@ -125,6 +125,16 @@ describe('commit to a REST catalog', () => {
     assert.equal((await failureOf(catalog.commitTable(BASE, CHANGE))).code, 'CATALOG_UNREACHABLE');
   });
 
+  it('an address where nothing can be reached, by name, too', async () => {
+    const { server } = await session(() => APPLIED);
+    const { port } = new URL(server.url);
+    for (const uri of [`http://localhost:${port}`, 'http://catalog.invalid:8181']) {
+      const elsewhere = await session(() => APPLIED, { serverConfig: { defaults: {}, overrides: { uri } } });
+      await server.close();
+      assert.equal((await failureOf(elsewhere.catalog.commitTable(BASE, CHANGE))).code, 'CATALOG_UNREACHABLE', uri);
+    }
+  });
+
   it('close while it is under way → COMMIT_UNKNOWN', async () => {
     let arrived!: () => void;
     const arrival = new Promise<void>((resolve) => (arrived = resolve));
