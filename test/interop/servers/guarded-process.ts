@@ -17,14 +17,17 @@ export interface ServerCommand {
   readonly ready: () => Promise<boolean>;
 }
 
-/** Runs the server and, when its standard input ends (this process died, however), kills it and removes its folder. */
+/**
+ * Runs the server and, when its standard input ends (this process died, however), kills it and removes its folder.
+ * The watcher ignores TERM from then on: the shell that sees the server end kills the watcher, which must still empty the folder.
+ */
 const GUARD = `
 folder=$1; shift
 exec 3<&0
 "$@" >&2 </dev/null 3<&- &
 server=$!
 echo $server
-( read -r _ <&3; kill -KILL $server; rm -rf "$folder" ) >/dev/null 2>&1 &
+( read -r _ <&3; trap '' TERM; kill -KILL $server; rm -rf "$folder" ) >/dev/null 2>&1 &
 watcher=$!
 exec 3<&-
 wait $server
