@@ -98,8 +98,8 @@ export async function foreignCommit(
   const head = headOf(metadata);
   const snapshotId = newSnapshotId();
   const sequenceNumber = BigInt(metadata['last-sequence-number']) + 1n;
-  const schema = metadata.schemas[0]!;
-  const spec = metadata['partition-specs'][0]!;
+  const schema = metadata.schemas[0];
+  const spec = metadata['partition-specs'][0];
   const write = async (content: 'data' | 'deletes', entries: ManifestEntry[]): Promise<ManifestFile> => {
     const { bytes, stats } = writeManifest({ schema, spec, content, entries });
     const path = `${metadata.location}/metadata/foreign-${randomUUID()}.avro`;

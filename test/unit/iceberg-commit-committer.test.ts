@@ -56,8 +56,9 @@ class Bed {
   /** Metadata files that no snapshot needs. */
   async leftOvers(): Promise<string[]> {
     const { metadata } = (await this.server.loadTable(ORDERS))!;
-    const used = new Set<string>(metadata.snapshots.map((snapshot) => snapshot['manifest-list']));
-    for (const list of [...used]) for (const { path } of readManifestList(await this.disk.read(list))) used.add(path);
+    const lists = metadata.snapshots.map((snapshot) => snapshot['manifest-list']);
+    const used = new Set<string>(lists);
+    for (const list of lists) for (const { path } of readManifestList(await this.disk.read(list))) used.add(path);
     return (await this.metadataFiles()).filter((location) => !used.has(location));
   }
 }
@@ -78,7 +79,7 @@ test('a commit leaves its position in summary and properties, and the next one g
   assert.equal(committer.position, 200n);
   const { metadata } = committer.table;
   const { 'walberg.commit-id': commitId, ...properties } = metadata.properties;
-  assert.match(commitId!, /^[0-9a-f-]{36}$/);
+  assert.match(commitId, /^[0-9a-f-]{36}$/);
   assert.deepEqual(properties, { k: 'v', 'walberg.lsn': '00000000000000C8', 'walberg.slot': 'orders_slot', 'walberg.system-id': '7', 'walberg.process': 'p1' });
   const { summary } = headOf(metadata)!;
   assert.deepEqual([summary['walberg.lsn'], summary['walberg.slot'], summary['walberg.system-id'], summary['walberg.process'], summary['walberg.commit-id'], summary['engine-name']], ['00000000000000C8', 'orders_slot', '7', 'p1', commitId, 'walberg']);
@@ -181,7 +182,7 @@ test('unknown, and it arrives after the repetition: refused by the server, appli
   await committer.commit(insert('a', 1n));
   gate.release();
   const [late] = await Promise.all(bed.catalog.late);
-  assert.equal(late!.status, 'rejected');
+  assert.equal(late.status, 'rejected');
   await committer.commit(insert('b', 2n));
   assert.deepEqual(await bed.names(), ['a', 'b']);
 });
@@ -194,7 +195,7 @@ test('unknown, and it arrives before the repetition: the repetition is refused, 
   bed.onCommit({ kind: 'run', run: async () => {
     gate.release();
     const [late] = await Promise.all(bed.catalog.late);
-    assert.equal(late!.status, 'fulfilled');
+    assert.equal(late.status, 'fulfilled');
   } }, 2);
   const result = await committer.commit(insert('a', 1n));
   assert.equal(result.attempts, 2);

@@ -77,7 +77,7 @@ class World {
     if (this.foreign) return;
     const added = change.updates.find((update) => update.action === 'add-snapshot');
     assert.ok(added?.action === 'add-snapshot');
-    const delta = this.deltas.get(added.snapshot.summary['test.delta']!)!;
+    const delta = this.deltas.get(added.snapshot.summary['test.delta'])!;
     if (delta.truncate === true) this.live.clear();
     const files = [...delta.dataFiles, ...delta.deleteFiles];
     const steps = 1 + Math.max(0, ...files.map((file) => file.sequenceStep ?? 0));
@@ -115,7 +115,7 @@ class World {
       if (two.length === 2) {
         const paths = new Set(two.map(({ file }) => file.filePath));
         const file = fileNamed(`c${++this.names}+${two.map((row) => shortName(row.file.filePath)).join('+')}`);
-        const sequence = two[0]!.sequence > two[1]!.sequence ? two[0]!.sequence : two[1]!.sequence;
+        const sequence = two[0].sequence > two[1].sequence ? two[0].sequence : two[1].sequence;
         await foreignCommit(this.server, this.disk, { add: [file], replace: ({ path }) => paths.has(path), sequence });
         for (const path of paths) this.live.delete(path);
         this.live.set(file.filePath, { file, sequence });

@@ -60,7 +60,7 @@ test('a first commit: no parent, absent main asserted, entries inherit their num
   const live = await liveFiles(table.metadata, storage);
   assert.deepEqual(live.map(({ sequence, fileSequence, snapshotId }) => [sequence, fileSequence, snapshotId]), live.map(() => [1n, 1n, head['snapshot-id']]));
   const manifests = await manifestsOf(table.metadata, storage);
-  assert.deepEqual(manifests.map((m) => [m.content, m.sequenceNumber, m.minSequenceNumber, m.addedFilesCount, m.addedSnapshotId]).sort(), [['data', 1n, 1n, 2, head['snapshot-id']], ['deletes', 1n, 1n, 1, head['snapshot-id']]]);
+  assert.deepEqual(manifests.map((m) => [m.content, m.sequenceNumber, m.minSequenceNumber, m.addedFilesCount, m.addedSnapshotId]), [['data', 1n, 1n, 2, head['snapshot-id']], ['deletes', 1n, 1n, 1, head['snapshot-id']]]);
 });
 
 test('steps take one sequence number each, inside one snapshot', async () => {
@@ -89,7 +89,7 @@ test('steps are counted again when the base has moved, manifests without steps a
   await foreignCommit(catalog, storage, { add: [fileNamed('foreign')] });
   const after = (await catalog.loadTable(ORDERS))!;
   const staged = await stageRowDelta(prepared, after, storage, OPTIONS);
-  assert.notEqual(prepared.manifests[0]!.path, data!.path);
+  assert.notEqual(prepared.manifests[0].path, data.path);
   assert.equal(prepared.manifests[1], deletes);
   const table = await catalog.commitTable(after, staged.change);
   assert.deepEqual((await liveFiles(table.metadata, storage)).map(({ sequence }) => sequence), [2n, 3n, 3n, 1n]);
@@ -106,7 +106,7 @@ test('a fixed data sequence number lies beneath and leaves deletes alone', async
 
 test('the operation names what happened to rows', async () => {
   const { commit } = await bed();
-  const operation = async (delta: Partial<RowDelta>): Promise<string> => summaryOf(await commit(delta)).operation!;
+  const operation = async (delta: Partial<RowDelta>): Promise<string> => summaryOf(await commit(delta)).operation;
   assert.equal(await operation({}), 'append');
   assert.equal(await operation({ dataFiles: [fileNamed('a')] }), 'append');
   assert.equal(await operation({ dataFiles: [fileNamed('b')], deleteFiles: [fileNamed('c', 2)] }), 'overwrite');
@@ -187,10 +187,10 @@ test('a branch: both heads are asserted, main stays, settings of the branch stay
     { type: 'assert-ref-snapshot-id', ref: 'main', 'snapshot-id': headOf(main.metadata)!['snapshot-id'] },
     { type: 'assert-ref-snapshot-id', ref: 'other', 'snapshot-id': null },
   ]);
-  const first = begun.metadata.refs.load!;
+  const first = begun.metadata.refs.load;
   await catalog.commitTable(begun, { requirements: [], updates: [{ action: 'set-snapshot-ref', 'ref-name': 'load', ...first, 'max-ref-age-ms': 9 }] });
   const table = await commit({ dataFiles: [fileNamed('b')] }, { ref: 'load' });
-  assert.equal(table.metadata.refs.load!['max-ref-age-ms'], 9);
+  assert.equal(table.metadata.refs.load['max-ref-age-ms'], 9);
   assert.deepEqual((await liveFiles(table.metadata, storage, 'load')).map(({ path }) => path), [fileNamed('b').filePath]);
   assert.deepEqual(await liveNames(table.metadata, storage), ['a']);
 });

@@ -127,12 +127,12 @@ test('a table that was dropped and made again with the same version is not writt
 
 const ONLY_V2: Pick<StorageFault, 'on' | 'where'> = { on: 'write', where: (location) => location.endsWith('/v2.metadata.json') };
 
-async function faulty(fault: StorageFault | readonly StorageFault[]): Promise<{ catalog: HadoopCatalog; storage: FaultStorage; base: LoadedTable; disk: MemoryStorage }> {
+async function faulty(...faults: readonly StorageFault[]): Promise<{ catalog: HadoopCatalog; storage: FaultStorage; base: LoadedTable; disk: MemoryStorage }> {
   const disk = new MemoryStorage();
   const storage = new FaultStorage(disk);
   const { catalog } = inMemory(storage);
   const base = await catalog.createTable(ORDERS, ORDERS_REQUEST);
-  for (const one of [fault].flat() as StorageFault[]) storage.add(one);
+  for (const fault of faults) storage.add(fault);
   return { catalog, storage, base, disk };
 }
 
@@ -150,10 +150,10 @@ test('a write that failed and is not there may still arrive: unknown', async () 
 });
 
 test('a write that failed and cannot be looked for: unknown', async () => {
-  const { catalog, base, disk } = await faulty([
+  const { catalog, base, disk } = await faulty(
     { ...ONLY_V2, action: { kind: 'fail-after', code: 'STORAGE_UNREACHABLE' } },
     { on: 'read', where: (location) => location.endsWith('/v2.metadata.json'), action: { kind: 'fail', code: 'STORAGE_UNREACHABLE' } },
-  ]);
+  );
   await assert.rejects(catalog.commitTable(base, set({ a: '1' })), code('COMMIT_UNKNOWN'));
   assert.equal((await inMemory(disk).catalog.loadTable(ORDERS))!.metadata.properties.a, '1');
 });
@@ -220,7 +220,7 @@ test('on disk: commits of several writers at once are never overwritten and neve
   const warehouse = await folder();
   const storage = new FileStorage();
   const catalogs = [1, 2, 3].map(() => new HadoopCatalog({ name: 'lake', warehouse, storage: new FileStorage() }));
-  await catalogs[0]!.createTable(ORDERS, ORDERS_REQUEST);
+  await catalogs[0].createTable(ORDERS, ORDERS_REQUEST);
   const committed: string[] = [];
   await Promise.all(catalogs.map(async (catalog, writer) => {
     for (let n = 0; n < 8;) {
@@ -235,7 +235,7 @@ test('on disk: commits of several writers at once are never overwritten and neve
       }
     }
   }));
-  const table = (await catalogs[0]!.loadTable(ORDERS))!;
+  const table = (await catalogs[0].loadTable(ORDERS))!;
   assert.deepEqual(Object.keys(table.metadata.properties).sort(), committed.sort());
   assert.equal(committed.length, 24);
   assert.ok(table.metadataLocation.endsWith('/v25.metadata.json'));

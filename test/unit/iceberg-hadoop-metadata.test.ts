@@ -175,7 +175,7 @@ test('the metadata log is capped, and what is not known is carried over', () => 
   let metadata: TableMetadata = { ...simple(), 'encryption-keys': [{ id: 1 }] } as TableMetadata;
   for (let n = 1; n <= 103; n++) metadata = applyUpdates(metadata, [], NOW + n, `v${n}`);
   assert.equal(metadata['metadata-log'].length, 100);
-  assert.equal(metadata['metadata-log'][0]!['metadata-file'], 'v4');
+  assert.equal(metadata['metadata-log'][0]['metadata-file'], 'v4');
   metadata = applyUpdates(metadata, [{ action: 'set-properties', updates: { 'write.metadata.previous-versions-max': '0' } }], NOW + 200, 'v104');
   assert.deepEqual(metadata['metadata-log'], [{ 'metadata-file': 'v104', 'timestamp-ms': NOW + 103 }]);
   assert.deepEqual((metadata as { 'encryption-keys'?: unknown })['encryption-keys'], [{ id: 1 }]);

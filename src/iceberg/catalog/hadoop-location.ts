@@ -29,6 +29,7 @@ export function tableLocation(warehouse: string, identifier: TableIdentifier): s
   return [warehouse, ...parts].join('/');
 }
 
+/** The file that holds the newest version as decimal digits, without newline; a hint only. */
 export function hintLocation(table: string): string {
   return `${table}/metadata/version-hint.text`;
 }

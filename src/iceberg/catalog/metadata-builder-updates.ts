@@ -226,7 +226,7 @@ function plain(fields: readonly NestedField[]): unknown {
 
 function sameSpec(a: PartitionSpec, b: PartitionSpec): boolean {
   return a.fields.length === b.fields.length && a.fields.every((field, index) => {
-    const other = b.fields[index]!;
+    const other = b.fields[index];
     return field['source-id'] === other['source-id'] && field.transform === other.transform && field.name === other.name;
   });
 }

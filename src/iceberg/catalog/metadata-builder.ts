@@ -74,7 +74,7 @@ export function newTableMetadata(request: CreateTableRequest, location: string, 
 
 function freshFields(fields: readonly NestedField[], next: () => number, ids: Map<number, number>): NestedField[] {
   const assigned = fields.map((field) => assign(field.id, next, ids));
-  return fields.map((field, index) => ({ ...field, id: assigned[index]!, type: freshType(field.type, next, ids) }));
+  return fields.map((field, index) => ({ ...field, id: assigned[index], type: freshType(field.type, next, ids) }));
 }
 
 function freshType(type: IcebergType, next: () => number, ids: Map<number, number>): IcebergType {

@@ -15,6 +15,7 @@ export function refId(metadata: TableMetadata, ref: string): bigint | undefined 
   return ref !== 'main' || current === undefined || current === null || BigInt(current) === -1n ? undefined : BigInt(current);
 }
 
+/** The snapshot with that id, while the metadata still has it. */
 export function snapshotById(metadata: TableMetadata, id: Long): Snapshot | undefined {
   const wanted = BigInt(id);
   return metadata.snapshots.find((snapshot) => BigInt(snapshot['snapshot-id']) === wanted);

@@ -65,7 +65,7 @@ export async function recountSteps(prepared: PreparedRowDelta, metadata: TableMe
   const last = BigInt(metadata['last-sequence-number']);
   const fits = (manifest: PendingManifest): boolean => manifest.countedFrom === undefined || manifest.countedFrom === last;
   if (prepared.manifests.every(fits)) return;
-  prepared.manifests = await Promise.all(prepared.manifests.map((manifest) => (fits(manifest) ? manifest : writeGroup(prepared, manifest.group, metadata, storage))));
+  prepared.manifests = await Promise.all(prepared.manifests.map(async (manifest) => (fits(manifest) ? manifest : writeGroup(prepared, manifest.group, metadata, storage))));
 }
 
 /** Writes one manifest under a new name. */
@@ -87,6 +87,7 @@ export function metadataFolder(metadata: TableMetadata): string {
   return (metadata.properties['write.metadata.path'] ?? `${metadata.location}/metadata`).replace(/\/+$/, '');
 }
 
+/** The table's partition spec with that id. INTERNAL when there is none: the file that names it cannot be part of the table. */
 export function specOf(metadata: TableMetadata, id: number): PartitionSpec {
   const spec = metadata['partition-specs'].find((other) => other['spec-id'] === id);
   if (spec === undefined) throw new WalbergError('INTERNAL', `A file was written for partition spec ${id}, which the table does not have`, { context: { specId: id } });

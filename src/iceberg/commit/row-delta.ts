@@ -34,6 +34,7 @@ export function stepCount(delta: RowDelta): number {
   return last + 1;
 }
 
+/** All files of the delta: data files, then delete files. */
 export function* files(delta: RowDelta): Iterable<DataFile> {
   yield* delta.dataFiles;
   yield* delta.deleteFiles;
