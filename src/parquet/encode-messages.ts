@@ -15,12 +15,14 @@ export interface PlainError {
   readonly cause: string | undefined;
 }
 
+/** What a thrown thing looks like on the way. */
 export function toPlain(thrown: unknown): PlainError {
   const error = asWalbergError(thrown);
   const cause = error.cause instanceof Error ? error.cause.stack ?? error.cause.message : undefined;
   return { code: error.code, message: error.message, hint: error.hint, context: error.context, stack: error.stack, cause };
 }
 
+/** The error as it was thrown, with the stack of its own thread. */
 export function fromPlain(plain: PlainError): WalbergError {
   const error = new WalbergError(plain.code, plain.message, { context: plain.context, hint: plain.hint, cause: plain.cause === undefined ? undefined : new Error(plain.cause) });
   // Where it went wrong is in the other thread.
