@@ -1,50 +1,42 @@
 /**
+ * Session settings under which Postgres shows text as the replication session does; run once before selecting.
+ * Only the text of types without an Iceberg counterpart (arrays, ranges, intervals, money …) depends on them.
+ */
+export const CANONICAL_SESSION_SQL =
+  "set timezone = 'UTC'; set datestyle = 'ISO'; set intervalstyle = 'postgres'; set extra_float_digits = 3; set bytea_output = 'hex'; set lc_monetary = 'C'";
+
+/**
  * A Postgres expression (version 14 or newer) that gives the text which CanonicalRow defines for the column, NULL for NULL.
  *
  * `pgType` is as format_type() prints it (`numeric(10,2)`, `timestamp with time zone`, `integer[]`) or a short alias (`int4`, `timestamptz`).
- * Types without a counterpart of their own (text, json, enums, intervals, ranges …) give their own text.
- * Infinite dates and timestamps have no such text: the expression raises an error for them.
+ * Types without an Iceberg counterpart give the text that Postgres shows. Infinite dates and timestamps have no canonical text: the expression raises an error for them.
  * @param columnName unquoted name; quoted here
  */
 export function postgresCanonicalSql(columnName: string, pgType: string): string {
-  return canonical(`"${columnName.replaceAll('"', '""')}"`, pgType.trim().toLowerCase());
-}
-
-function canonical(x: string, type: string): string {
-  if (type.endsWith('[]')) return list(x, type.slice(0, -2));
-  const base = type.replace(/\([^)]*\)/, '').replace(/\s+/g, ' ').trim();
-  switch (base) {
+  const x = `"${columnName.replaceAll('"', '""')}"`;
+  switch (pgType.toLowerCase().replace(/\([^)]*\)/, '').replace(/\s+/g, ' ').trim()) {
     case 'boolean': case 'bool':
       return `case ${x} when true then 'true' when false then 'false' end`;
+    // A NaN made by arithmetic may carry other bits.
     case 'real': case 'float4': case 'double precision': case 'float8':
-      return `case when ${x}::float8 = 'NaN' then '7ff8000000000000' else encode(float8send(${x}::float8), 'hex') end`;
-    // extract() is numeric since version 14, so exact from year 1 to 9999; the cast to timestamp pins UTC whatever the session's zone.
-    case 'timestamp': case 'timestamp without time zone':
-      return micros(x);
+      return `case when ${x} = 'NaN' then '7ff8000000000000' else encode(float8send(${x}::float8), 'hex') end`;
+    // Without a zone, so that the session's zone plays no part.
     case 'timestamptz': case 'timestamp with time zone':
       return micros(`(${x} at time zone 'UTC')`);
+    case 'timestamp': case 'timestamp without time zone': case 'time': case 'time without time zone':
+      return micros(x);
     case 'date':
       return `(${x} - date '1970-01-01')::text`;
-    case 'time': case 'time without time zone':
-      return micros(x);
     case 'bytea':
       return `encode(${x}, 'hex')`;
-    case 'uuid':
-      return `${x}::text`;
-    // Postgres pads char(n) in its text output but drops the padding in a cast to text; the stream shows the padded value.
-    case 'character': case 'char': case 'bpchar':
-      return `case when ${x} is not null then format('%s', ${x}) end`;
+    // The output function, not a cast to text: they differ for char(n), which loses its padding, and inet, which gets a mask.
+    // IS DISTINCT FROM: a composite value with a NULL field is not "is not null".
     default:
-      return `${x}::text`;
+      return `case when ${x} is distinct from null then format('%s', ${x}) end`;
   }
 }
 
+/** extract() gives numeric since version 14: exact for every year. */
 function micros(x: string): string {
   return `(extract(epoch from ${x}) * 1000000)::bigint::text`;
-}
-
-/** One-dimensional array as compact JSON, the way the readers print lists. */
-function list(x: string, elementType: string): string {
-  const element = `coalesce(to_json((${canonical('e.v', elementType)})::text)::text, 'null')`;
-  return `case when ${x} is null then null else '[' || coalesce((select string_agg(${element}, ',' order by e.n) from unnest(${x}) with ordinality as e(v, n)), '') || ']' end`;
 }
