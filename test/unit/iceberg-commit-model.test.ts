@@ -60,7 +60,8 @@ class World {
   kill = new AbortController();
 
   async open(): Promise<void> {
-    await this.server.createTable(ORDERS, ORDERS_REQUEST);
+    // Merging at three manifests, so that the schedules reach it.
+    await this.server.createTable(ORDERS, { ...ORDERS_REQUEST, properties: { 'commit.manifest.min-count-to-merge': '3' } });
     this.server.onApplied = (change) => this.replay(change);
     await this.start(true);
   }

@@ -235,3 +235,60 @@ test('the position is found in the properties, or else in the newest snapshot of
   await catalog.commitTable(table, { requirements: [], updates: [{ action: 'remove-properties', removals: ['walberg.lsn', 'walberg.slot'] }] });
   assert.equal(await read(), 9n);
 });
+
+const merging = (properties: Record<string, string>): Promise<Bed> => bed({ ...ORDERS_REQUEST, properties });
+
+test('small manifests are merged per content once there are enough; files keep numbers and snapshots', async () => {
+  const { commit, storage } = await merging({ 'commit.manifest.min-count-to-merge': '3' });
+  const before = new Map<string, unknown>();
+  const counts: string[] = [];
+  for (let n = 1; n <= 9; n++) {
+    const table = await commit({ dataFiles: [fileNamed(`d${n}`)], deleteFiles: n % 2 === 0 ? [fileNamed(`e${n}`, 2)] : [] });
+    for (const { path, sequence, fileSequence, snapshotId } of await liveFiles(table.metadata, storage)) {
+      const now = [sequence, fileSequence, snapshotId];
+      assert.deepEqual(now, before.get(path) ?? now, path);
+      before.set(path, now);
+    }
+    const manifests = await manifestsOf(table.metadata, storage);
+    counts.push(['data', 'deletes'].map((content) => manifests.filter((manifest) => manifest.content === content).length).join('+'));
+  }
+  assert.equal(before.size, 13);
+  assert.deepEqual(counts, ['1+0', '2+1', '3+1', '2+2', '3+2', '2+3', '3+1', '2+2', '3+2']);
+});
+
+test('a merged manifest: existing entries only, true counts and least number; what was deleted before is dropped', async () => {
+  const { commit, catalog, storage } = await merging({ 'commit.manifest.min-count-to-merge': '3' });
+  await commit({ dataFiles: [fileNamed('a'), fileNamed('b')] });
+  await foreignCommit(catalog, storage, { replace: ({ path }) => path.endsWith('/a.parquet') });
+  await commit({ dataFiles: [fileNamed('c')] });
+  await commit({ dataFiles: [fileNamed('d')], dataSequenceNumber: 0n });
+  const table = await commit({ dataFiles: [fileNamed('f')] });
+  const [, merged] = await entriesOf(table.metadata, storage);
+  assert.deepEqual(merged.entries.map(({ status, file, sequenceNumber }) => [status, file.filePath.at(-9), sequenceNumber]), [[0, 'd', 0n], [0, 'c', 3n], [0, 'b', 1n]]);
+  const { manifest } = merged;
+  assert.deepEqual([manifest.addedFilesCount, manifest.existingFilesCount, manifest.deletedFilesCount, manifest.minSequenceNumber, manifest.sequenceNumber, manifest.addedSnapshotId], [0, 3, 0, 0n, 5n, headOf(table.metadata)!['snapshot-id']]);
+});
+
+test('merging stops at the target size, and can be turned off', async () => {
+  const count = async (properties: Record<string, string>): Promise<number> => {
+    const { commit, storage } = await merging({ 'commit.manifest.min-count-to-merge': '2', ...properties });
+    for (let n = 1; n <= 6; n++) await commit({ dataFiles: [fileNamed(`d${n}`)] });
+    return (await manifestsOf((await commit({})).metadata, storage)).length;
+  };
+  assert.equal(await count({}), 1);
+  assert.equal(await count({ 'commit.manifest.target-size-bytes': '1' }), 6);
+  assert.equal(await count({ 'commit.manifest-merge.enabled': 'false' }), 6);
+});
+
+test('another attempt uses the merged manifest again, unless the base gives it more to merge', async () => {
+  const { commit, catalog, storage } = await merging({ 'commit.manifest.min-count-to-merge': '2' });
+  for (const name of ['a', 'b']) await commit({ dataFiles: [fileNamed(name)] });
+  const table = (await catalog.loadTable(ORDERS))!;
+  const prepared = await prepareRowDelta({ dataFiles: [], deleteFiles: [] }, table, storage);
+  const first = await stageRowDelta(prepared, table, storage, OPTIONS);
+  const second = await stageRowDelta(prepared, table, storage, OPTIONS);
+  assert.deepEqual([second.manifests, first.manifests.length], [first.manifests, 1]);
+  const moved = await foreignCommit(catalog, storage, { add: [fileNamed('f')] });
+  const third = await stageRowDelta(prepared, moved, storage, OPTIONS);
+  assert.deepEqual(await liveNames((await catalog.commitTable(moved, third.change)).metadata, storage), ['a', 'b', 'f']);
+});

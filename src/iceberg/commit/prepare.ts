@@ -35,6 +35,8 @@ export interface PreparedRowDelta {
   manifests: readonly PendingManifest[];
   /** Rewritten forms of manifests a truncate empties, by the path of the original (undefined: it had no live file). */
   readonly emptied: Map<string, { manifest?: PendingManifest; removed: readonly DataFile[] }>;
+  /** Manifests merged for earlier attempts, by the paths of what they merge. */
+  readonly merged: Map<string, PendingManifest>;
   /** Every metadata file written for this commit so far, whatever became of it. */
   readonly written: Set<string>;
 }
@@ -54,6 +56,7 @@ export async function prepareRowDelta(delta: RowDelta, table: LoadedTable, stora
     steps: stepCount(delta),
     manifests: [],
     emptied: new Map(),
+    merged: new Map(),
     written: new Set(),
   };
   prepared.manifests = await Promise.all(groups(delta).map((group) => writeGroup(prepared, group, metadata, storage)));
@@ -92,6 +95,12 @@ export function specOf(metadata: TableMetadata, id: number): PartitionSpec {
   const spec = metadata['partition-specs'].find((other) => other['spec-id'] === id);
   if (spec === undefined) throw new WalbergError('INTERNAL', `A file was written for partition spec ${id}, which the table does not have`, { context: { specId: id } });
   return spec;
+}
+
+/** The preferred schema if it still has the columns the spec partitions by, else the newest that does. */
+export function schemaFor(spec: PartitionSpec, metadata: TableMetadata, preferred: Schema): Schema {
+  const fits = (schema: Schema): boolean => spec.fields.every((field) => schema.fields.some((column) => column.id === field['source-id']));
+  return fits(preferred) ? preferred : metadata.schemas.findLast(fits) ?? preferred;
 }
 
 function schemaOf(metadata: TableMetadata, id: number): Schema {

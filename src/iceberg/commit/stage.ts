@@ -5,6 +5,7 @@ import type { LoadedTable, TableChange, TableRequirement, TableUpdate } from '..
 import { isLive, readManifest, readManifestList, toManifestFile, writeManifestList, type ManifestFile } from '../manifest/index.js';
 import { CONTENT_POSITION_DELETES, type Snapshot, type SnapshotRef } from '../spec/types.js';
 import { refHead } from './history.js';
+import { mergeManifests } from './merge.js';
 import { metadataFolder, recountSteps, type PendingManifest, type PreparedRowDelta } from './prepare.js';
 import { files } from './row-delta.js';
 import { SummaryBuilder } from './summary.js';
@@ -27,8 +28,8 @@ export interface StagedCommit {
   readonly change: TableChange;
   readonly sequenceNumber: bigint;
   readonly manifestList: string;
-  /** Manifests in the list, old and new. */
-  readonly manifests: number;
+  /** Paths of the manifests in the list, old and new. */
+  readonly manifests: readonly string[];
 }
 
 /**
@@ -52,11 +53,14 @@ export async function stageRowDelta(prepared: PreparedRowDelta, table: LoadedTab
   const inList = ({ path, stats }: PendingManifest): ManifestFile => toManifestFile(stats, { path, sequenceNumber, addedSnapshotId: snapshotId });
   const added = prepared.manifests.map(inList);
   // A manifest without live files has told its snapshot's story; nothing reads it any more.
-  let kept = (await manifestsOf(parent, storage)).filter((manifest) => manifest.addedFilesCount + manifest.existingFilesCount > 0);
+  const old = (await manifestsOf(parent, storage)).filter((manifest) => manifest.addedFilesCount + manifest.existingFilesCount > 0);
+  let kept: ManifestFile[];
   if (delta.truncate === true) {
-    const emptied = await emptyManifests(prepared, kept, metadata, storage);
+    const emptied = await emptyManifests(prepared, old, metadata, storage);
     for (const file of emptied.removed) summary.removed(file);
     kept = emptied.manifests.map(inList);
+  } else {
+    kept = (await mergeManifests(prepared, old, metadata, storage)).map((one) => ('old' in one ? one.old : inList(one.merged)));
   }
   const manifests = [...added, ...kept];
   const parentId = parent === undefined ? undefined : BigInt(parent['snapshot-id']);
@@ -73,7 +77,7 @@ export async function stageRowDelta(prepared: PreparedRowDelta, table: LoadedTab
     summary: { ...summary.build(parent, delta.truncate === true, { ...delta.summary, ...options.summary }) },
     'schema-id': prepared.schema['schema-id'] ?? 0,
   };
-  return { change: { requirements: requirements(table, options), updates: updates(prepared, table, snapshot, options) }, sequenceNumber, manifestList, manifests: manifests.length };
+  return { change: { requirements: requirements(table, options), updates: updates(prepared, table, snapshot, options) }, sequenceNumber, manifestList, manifests: manifests.map(({ path }) => path) };
 }
 
 /**

@@ -255,17 +255,13 @@ export class TableCommitter {
       sequenceNumber: found === undefined ? staged.sequenceNumber : BigInt(found['sequence-number']),
       attempts: run.attempt,
       durationMs: performance.now() - run.started,
-      manifests: staged.manifests,
+      manifests: staged.manifests.length,
     };
   }
 
   /** Removes, best effort, the metadata files this commit has written and `landed` does not need. */
   async #removeExcept(prepared: PreparedRowDelta, landed: StagedCommit | undefined): Promise<void> {
-    const kept = new Set<string>();
-    if (landed !== undefined) {
-      kept.add(landed.manifestList);
-      for (const manifest of [...prepared.manifests, ...[...prepared.emptied.values()].flatMap((emptied) => emptied.manifest ?? [])]) kept.add(manifest.path);
-    }
+    const kept = new Set(landed === undefined ? [] : [landed.manifestList, ...landed.manifests]);
     await this.#options.storage.remove([...prepared.written].filter((location) => !kept.has(location))).catch(() => undefined);
   }
 

@@ -1,7 +1,7 @@
 import type { Storage } from '../../storage/storage.js';
 import { deletedEntry, isLive, readManifest, type ManifestFile } from '../manifest/index.js';
-import type { DataFile, PartitionSpec, Schema, TableMetadata } from '../spec/types.js';
-import { specOf, storeManifest, type PendingManifest, type PreparedRowDelta } from './prepare.js';
+import type { DataFile, TableMetadata } from '../spec/types.js';
+import { schemaFor, specOf, storeManifest, type PendingManifest, type PreparedRowDelta } from './prepare.js';
 
 /** Manifests rewritten at the same time. */
 const CONCURRENCY = 4;
@@ -35,10 +35,4 @@ async function emptied(prepared: PreparedRowDelta, manifest: ManifestFile, metad
   const removed = live.map((entry) => entry.file);
   const stored = await storeManifest(prepared, metadata, storage, { spec, schema: schemaFor(spec, metadata, prepared.schema), content: manifest.content, entries });
   return { manifest: { ...stored, group: { content: manifest.content, specId: manifest.specId, files: removed } }, removed };
-}
-
-/** The preferred schema if it still has the columns the spec partitions by, else the newest that does. */
-function schemaFor(spec: PartitionSpec, metadata: TableMetadata, preferred: Schema): Schema {
-  const fits = (schema: Schema): boolean => spec.fields.every((field) => schema.fields.some((column) => column.id === field['source-id']));
-  return fits(preferred) ? preferred : metadata.schemas.findLast(fits) ?? preferred;
 }
