@@ -160,7 +160,7 @@ export class FaultRun {
   #counting = false;
   #rounds = 0;
 
-  private constructor(readonly bed: TestBed, readonly name: string, readonly mode: Mode, readonly pg: SourceClient, readonly tables: readonly string[]) {}
+  private constructor(readonly bed: TestBed, readonly name: string, readonly mode: Mode, public pg: SourceClient, readonly tables: readonly string[]) {}
 
   static async open(bed: TestBed, mode: Mode = 'mirror', setup: string = SHOP, tables: readonly string[] = ['item', 'doc']): Promise<FaultRun> {
     const name = `fault_${++runs}`;
@@ -245,6 +245,11 @@ export class FaultRun {
       assert.deepEqual({ c, u, d }, { c: inserts + keyChanges, u: updates - keyChanges, d: deletes + keyChanges }, `changes of ${table}; ${this.pipeline.describe()}`);
       await assertReplayEqualsSource(this.pg, this.bed.clickhouse, table, location, this.pipeline.describe());
     }
+  }
+
+  /** A new session at the source, after the old one is gone. */
+  async reconnect(): Promise<void> {
+    this.pg = await this.bed.client(this.name);
   }
 
   /** Ends sessions of the server by application name, as they are called in pg_stat_activity. Resolves with their number. */
