@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { after, before, describe, it } from 'node:test';
+import { createSampleTable, insertSampleRow, sampleRows, TIME_SAMPLES, TYPE_SAMPLES, TYPE_SETUP, type TypeSample, updateSampleRow } from '../support/type-samples.js';
+import { Lake, LakeRun } from './lake.js';
+import { conditionOn, type Engine, sameValue } from './predicates.js';
+import { type CanonicalRow, ForeignReaderError, type ForeignReader, sortRows } from './readers/reader.js';
+import { startClickHouse, startDuckDb, startPyIceberg, startSpark } from './readers/readers.js';
+
+const PLAIN = 'plain_types', MIRROR = 'mirrored_types', TIMES = 'times', MIRRORED_TIMES = 'mirrored_times';
+const ROWS = sampleRows(TYPE_SAMPLES);
+const TIME_ROWS = sampleRows(TIME_SAMPLES);
+/** Ids: loaded rows are 0 to 999, streamed ones with the same values follow; see `changes`. */
+const STREAMED = 1000, UPDATED = 2000, DELETED = 3000, MOVED = 4000, MOVED_TO = 5000, TOUCHED = 6000;
+
+/** Canonical texts of the values alone. */
+const valuesOf = ({ id: _id, touched: _touched, ...values }: CanonicalRow): CanonicalRow => values;
+
+describe('every type, with its edge values, in engines that share no code', () => {
+  let lake: Lake, run: LakeRun;
+  const readers = {} as Record<Engine, ForeignReader>;
+
+  before(async () => {
+    const opening = Lake.open();
+    [readers.spark, readers.pyiceberg, readers.duckdb, readers.clickhouse] = await Promise.all([startSpark(), startPyIceberg(), startDuckDb(), startClickHouse()]);
+    lake = await opening;
+    run = await LakeRun.open(lake, 'types', { 'walberg.commit.interval.ms': '20', 'debezium.source.status.update.interval.ms': '50' });
+    for (const statement of TYPE_SETUP) await run.sql(statement);
+    for (const [table, samples] of [[PLAIN, TYPE_SAMPLES], [MIRROR, TYPE_SAMPLES], [TIMES, TIME_SAMPLES], [MIRRORED_TIMES, TIME_SAMPLES]] as const) {
+      await run.sql(createSampleTable(table, samples));
+      await load(table, samples, table === MIRROR || table === MIRRORED_TIMES);
+    }
+    await run.start([PLAIN, MIRROR, TIMES, MIRRORED_TIMES]);
+    // A commit for each row: bounds of a file are its one row's values.
+    for (const [id, row] of ROWS.entries()) {
+      await run.sql(insertSampleRow(PLAIN, STREAMED + id, TYPE_SAMPLES, row));
+      if (id < TIME_ROWS.length) await run.sql(insertSampleRow(TIMES, STREAMED + id, TIME_SAMPLES, TIME_ROWS[id]!));
+      await run.settle();
+    }
+    await change(MIRROR, TYPE_SAMPLES);
+    await change(MIRRORED_TIMES, TIME_SAMPLES);
+    await run.settle();
+    await run.stop();
+  });
+
+  after(async () => {
+    await Promise.all(Object.values(readers).map((reader) => reader.close()));
+    await run?.close();
+    await lake?.close();
+  });
+
+  async function load(table: string, samples: readonly TypeSample[], changing: boolean): Promise<void> {
+    for (const [id, row] of sampleRows(samples).entries()) {
+      await run.sql(insertSampleRow(table, id, samples, row));
+      if (!changing) continue;
+      await run.sql(insertSampleRow(table, UPDATED + id, samples, samples.map(() => null)));
+      for (const first of [DELETED, MOVED, TOUCHED]) await run.sql(insertSampleRow(table, first + id, samples, row));
+    }
+  }
+
+  /** Each row's values arrive by INSERT, by UPDATE, and stay while others change: large ones are left out of the log then. */
+  async function change(table: string, samples: readonly TypeSample[]): Promise<void> {
+    const rows = sampleRows(samples);
+    for (const [id, row] of rows.entries()) {
+      await run.sql(insertSampleRow(table, STREAMED + id, samples, row));
+      await run.sql(updateSampleRow(table, UPDATED + id, samples, row));
+    }
+    await run.settle();
+    await run.sql(`DELETE FROM ${table} WHERE id BETWEEN ${DELETED} AND ${DELETED + 999}`);
+    await run.sql(`UPDATE ${table} SET id = id + ${MOVED_TO - MOVED} WHERE id BETWEEN ${MOVED} AND ${MOVED + 999}`);
+    await run.sql(`UPDATE ${table} SET touched = 1 WHERE id BETWEEN ${TOUCHED} AND ${TOUCHED + 999}`);
+  }
+
+  const typesOf = (samples: readonly TypeSample[]): Record<string, string> => ({ id: 'long', touched: 'int', ...Object.fromEntries(samples.map(({ column, iceberg }) => [column, iceberg])) });
+
+  async function reads(engine: Engine, table: string): Promise<void> {
+    assertSameRows(await readers[engine].readTable(run.source(table)), await run.rows(table));
+  }
+
+  it('the columns have the types that the manual names', async () => {
+    for (const [table, samples] of [[PLAIN, TYPE_SAMPLES], [MIRROR, TYPE_SAMPLES], [TIMES, TIME_SAMPLES]] as const) {
+      const { schema } = await run.metadata(table);
+      assert.deepEqual(Object.fromEntries(schema.map(({ name, type }) => [name, type])), typesOf(samples), table);
+    }
+  });
+
+  it('the tables are what they are meant to be: no delete in the plain ones, equality deletes in the mirrored ones', async () => {
+    for (const table of [PLAIN, TIMES]) assert.equal((await run.metadata(table)).snapshots.at(-1)!.summary['total-delete-files'], '0', table);
+    for (const table of [MIRROR, MIRRORED_TIMES]) assert.ok(Number((await run.metadata(table)).snapshots.at(-1)!.summary['total-equality-deletes']) > 4, table);
+  });
+
+  for (const engine of ['spark', 'duckdb', 'pyiceberg', 'clickhouse'] as const) {
+    it(`${engine}: the table without deletes equals its source, value by value`, () => reads(engine, PLAIN));
+    if (engine !== 'pyiceberg') it(`${engine}: the table with updates and deletes equals its source, value by value`, () => reads(engine, MIRROR));
+    it(`${engine}: loaded and streamed values are the same`, async () => {
+      const rows = new Map((await readers[engine].readTable(run.source(PLAIN))).map((row) => [Number(row.id), valuesOf(row)]));
+      for (const [id] of ROWS.entries()) assertSameRows([rows.get(STREAMED + id)!], [rows.get(id)!]);
+    });
+  }
+
+  it('time of day: every engine that has the type reads it, with and without deletes', async () => {
+    await reads('pyiceberg', TIMES);
+    await reads('duckdb', TIMES);
+    await reads('duckdb', MIRRORED_TIMES);
+    await assert.rejects(readers.spark.readTable(run.source(TIMES)), (error) => error instanceof ForeignReaderError && /time/i.test(error.message));
+  });
+
+  for (const engine of ['spark', 'duckdb', 'pyiceberg', 'clickhouse'] as const) {
+    it(`${engine}: no filter loses a row to a file's bounds`, { timeout: 300_000 }, async () => {
+      await filters(engine, PLAIN, TYPE_SAMPLES, ROWS.length);
+      if (engine === 'pyiceberg' || engine === 'duckdb') await filters(engine, TIMES, TIME_SAMPLES, TIME_ROWS.length);
+    });
+  }
+
+  /** All columns of a row in one condition: any column whose bounds were wrong would lose the row. Columns are told apart only when that happens. */
+  async function filters(engine: Engine, table: string, samples: readonly TypeSample[], count: number): Promise<void> {
+    const types = typesOf(samples);
+    const all = await run.rows(table);
+    const lost: string[] = [];
+    for (let id = 0; id < count; id++) {
+      const wanted = all.find((row) => row.id === String(id))!;
+      for (const between of [false, true]) {
+        const conditions = samples.flatMap(({ column }) => {
+          const condition = conditionOn(engine, column, types[column]!, wanted[column]!, between);
+          return condition === undefined ? [] : [{ column, condition }];
+        });
+        const expected = (columns: readonly string[]): string[] => all.filter((row) => columns.every((column) => sameValue(types[column]!, row[column]!, wanted[column]!))).map((row) => row.id!).sort();
+        const found = async (used: typeof conditions): Promise<string[]> => (await readers[engine].readTable(run.source(table), { columns: ['id'], filter: used.map(({ condition }) => condition).join(' and ') })).map((row) => row.id!).sort();
+        if (String(await found(conditions)) === String(expected(conditions.map(({ column }) => column)))) continue;
+        for (const one of conditions) {
+          const [is, should] = [await found([one]), expected([one.column])];
+          if (String(is) !== String(should)) lost.push(`${one.condition}: rows ${is.join(' ')} instead of ${should.join(' ')}`);
+        }
+        if (lost.length === 0) lost.push(`row ${id}, all columns at once`);
+      }
+    }
+    assert.deepEqual(lost, [], `${engine}, ${table}`);
+  }
+});
+
+/** deepEqual for rows with values of a megabyte: says which values differ, and shows their beginning. */
+function assertSameRows(actual: readonly CanonicalRow[], expected: readonly CanonicalRow[]): void {
+  const [is, should] = [sortRows(actual), sortRows(expected)];
+  const wrong: string[] = [];
+  const byId = new Map(is.map((row) => [row.id, row]));
+  for (const row of should) {
+    const found = byId.get(row.id);
+    if (found === undefined) { wrong.push(`row ${row.id} is missing`); continue; }
+    for (const name of new Set([...Object.keys(row), ...Object.keys(found)])) if (row[name] !== found[name]) wrong.push(`row ${row.id}, ${name}: ${shown(found[name])} instead of ${shown(row[name])}`);
+  }
+  assert.deepEqual(wrong, []);
+  assert.equal(is.length, should.length);
+}
+
+function shown(text: string | null | undefined): string {
+  return text === undefined ? 'no such column' : text === null ? 'NULL' : JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}… (${text.length})` : text);
+}
