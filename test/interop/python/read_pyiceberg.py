@@ -1,4 +1,4 @@
-"""PyIceberg. A fresh catalog for each read."""
+"""PyIceberg."""
 from importlib.metadata import version as package_version
 
 from protocol import claim_stdout, serve
@@ -6,29 +6,10 @@ from protocol import claim_stdout, serve
 ANSWERS = claim_stdout()
 
 import pyarrow as pa  # noqa: E402
-from pyiceberg.catalog import load_catalog  # noqa: E402
 from pyiceberg.expressions import AlwaysTrue  # noqa: E402
-from pyiceberg.table import StaticTable  # noqa: E402
 
 import canonical  # noqa: E402
-
-
-def settings(source):
-    properties = {"py-io-impl": "pyiceberg.io.pyarrow.PyArrowFileIO"}
-    s3 = source.get("s3")
-    if s3 is not None:
-        properties |= {"s3.endpoint": s3["endpoint"], "s3.region": s3["region"], "s3.access-key-id": s3["accessKeyId"], "s3.secret-access-key": s3["secretAccessKey"]}
-    return properties
-
-
-def catalog(source):
-    return load_catalog("walberg", type="rest", uri=source["uri"], **settings(source))
-
-
-def load(source):
-    if source["kind"] == "path":
-        return StaticTable.from_metadata(source["metadataLocation"], settings(source))
-    return catalog(source).load_table((source["namespace"], source["table"]))
+from iceberg_access import catalog, load  # noqa: E402
 
 
 def read(request):

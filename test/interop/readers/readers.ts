@@ -72,3 +72,12 @@ export async function startPyIceberg(): Promise<PyIcebergReader> {
 export async function startDuckDb(): Promise<ForeignReader> {
   return new PythonReader(await PythonProcess.start('duckdb', 'read_duckdb.py'));
 }
+
+/**
+ * ClickHouse as a library, one short-lived process per read. What it cannot show (not the writer's fault, so not to be compared):
+ * a NULL list or map comes back as `[]`, a NULL struct with all fields NULL; `time` loses what is below a second, and its filters prune wrongly.
+ * Global equality deletes (unpartitioned spec) are not applied to partitioned data; year, month, day and hour partitions lose rows before 1970 when filtered.
+ */
+export async function startClickHouse(): Promise<ForeignReader> {
+  return new PythonReader(await PythonProcess.start('clickhouse', 'read_clickhouse.py'));
+}
