@@ -29,7 +29,7 @@ export interface DemoOptions {
 
 const EXIT_FAILURE = 1;
 const EXIT_CONFIGURATION = 2;
-const MAX_ORDERS = 10_000_000;
+const MAX_ORDERS = 1_000_000;
 const MAX_SECONDS = 3600;
 
 /** Nothing of the server has to survive a power cut, and its WAL shall stay small. */
