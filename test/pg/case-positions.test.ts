@@ -36,6 +36,7 @@ async function withServerSetting(run: CaseRun, name: string, value: string, work
   }
 }
 
+/** Writes to a table that is not captured. */
 const write = (run: CaseRun, megabytes: number): Promise<unknown> => run.sql(`INSERT INTO noise SELECT repeat(md5(g::text), 300) FROM generate_series(1, ${megabytes * 100}) g`);
 
 describe('positions', () => {
@@ -91,6 +92,22 @@ describe('positions', () => {
     },
     config: { 'debezium.source.table.include.list': 'public\\.waiting' },
     equal: ['waiting'],
+  });
+
+  testCase(get, 'a commit that hangs is not confirmed, however much is written elsewhere', {
+    setup: 'CREATE TABLE hanging (id int PRIMARY KEY); CREATE TABLE noise (x text)',
+    kills: ['none'],
+    action: async (run) => {
+      await run.sql('INSERT INTO hanging VALUES (1)');
+      await write(run, 10);
+      await statusMessages(run, 4);
+      await run.daemon.kill9();
+      run.disarm();
+      await run.start();
+    },
+    faults: { '*': 'slow' },
+    config: { 'debezium.source.table.include.list': 'public\\.hanging' },
+    equal: ['hanging'],
   });
 
   testCase(get, 'a change that waits for its commit is committed by a clean stop', {
@@ -204,16 +221,18 @@ describe('positions', () => {
     loads: ['kept'],
   });
 
-  testCase(get, 'a short wal_sender_timeout and much to do: one session throughout', {
+  testCase(get, 'a short wal_sender_timeout, much to do and a slow catalog: one session throughout', {
     kills: ['none'],
     setup: 'CREATE TABLE steady (id int PRIMARY KEY, v text)',
     action: (run) => withServerSetting(run, 'wal_sender_timeout', '1s', async () => {
-      await run.killAndStart({ 'walberg.commit.interval.ms': '3000' });
+      // The setting counts from the session's beginning.
+      await run.killAndStart();
       const pid = await walsender(run);
       for (let i = 0; i < 10; i++) await run.sql("INSERT INTO steady SELECT g, repeat('x', 100) FROM generate_series($1::int * 20000 + 1, $1::int * 20000 + 20000) g", [i]);
       await run.settle();
       assert.equal(await walsender(run), pid, run.logs());
     }),
+    faults: { '*': 'slow' },
     equal: ['steady'],
   });
 

@@ -43,7 +43,7 @@ describe('several changes of one key in one commit', () => {
     action: async (run) => {
       await run.sql('UPDATE k SET v = 1');
       // Where a kill is armed, the second update happens while no process runs.
-      if (run.kill !== 'none') await run.daemon.exited;
+      await run.killed();
       await run.sql('UPDATE k SET v = 2');
     },
     equal: ['k'],
@@ -53,12 +53,36 @@ describe('several changes of one key in one commit', () => {
     setup: 'CREATE TABLE squashed (id text PRIMARY KEY, v int); INSERT INTO squashed VALUES (\'A\', 0)',
     action: async (run) => {
       await run.sql("UPDATE squashed SET v = 1 WHERE id = 'A'; INSERT INTO squashed VALUES ('B', 1)");
-      if (run.kill !== 'none') await run.daemon.exited;
+      await run.killed();
       await run.sql("UPDATE squashed SET v = 2 WHERE id = 'A'; DELETE FROM squashed WHERE id = 'B'; INSERT INTO squashed VALUES ('B', 2)");
       await run.sql("UPDATE squashed SET v = 3 WHERE id = 'B'");
     },
     equal: ['squashed'],
   });
+
+  for (const fault of ['refuse', 'lose', 'apply'] as const) {
+    testCase(get, `two batches when the catalog answers the first with an error (${fault})`, {
+      kills: ['none'],
+      setup: "CREATE TABLE refused (id text PRIMARY KEY, v int); INSERT INTO refused VALUES ('A', 0)",
+      action: async (run) => {
+        await run.sql("UPDATE refused SET v = 1 WHERE id = 'A'; INSERT INTO refused VALUES ('B', 1)");
+        await run.daemon.waitForLog(fault === 'refuse' ? /repeated|again in/ : /The connection to the catalog was cut/);
+        await run.sql("UPDATE refused SET v = 2 WHERE id = 'A'");
+        await run.settle();
+        await run.sql("UPDATE refused SET v = 3 WHERE id = 'B'; DELETE FROM refused WHERE id = 'A'; INSERT INTO refused VALUES ('A', 4)");
+      },
+      faults: { 1: fault },
+      equal: ['refused'],
+    });
+    testCase(get, `rows are appended once when the catalog answers with an error (${fault})`, {
+      kills: ['none'],
+      setup: 'CREATE TABLE refused (id int PRIMARY KEY, v int)',
+      action: 'INSERT INTO refused SELECT g, g FROM generate_series(1, 100) g',
+      config: { 'debezium.sink.iceberg.upsert': 'false' },
+      faults: { 1: fault },
+      equal: ['refused'],
+    });
+  }
 
   for (const upsert of ['true', 'false']) {
     testCase(get, `a hundred inserted rows are there once (upsert=${upsert})`, {

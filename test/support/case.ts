@@ -4,6 +4,7 @@ import type { SourceClient } from '../../src/postgres/client.js';
 import { type CompareOptions, compareTable, describeComparison } from './compare-table.js';
 import { type Daemon, DaemonGone, describeExit, startDaemon, waitUntilCaughtUp, waitWhileAlive } from './daemon.js';
 import { isLoaded, readTableState, type TableState } from './iceberg-table.js';
+import type { CommitFaults } from './daemon-faults.js';
 import type { TestBed } from './test-bed.js';
 
 /** SQL, or several steps with commits of the tables between them. */
@@ -22,6 +23,8 @@ export interface Case {
   readonly ends?: 'stopped';
   /** Anything else that must hold in the end. */
   readonly expect?: (run: CaseRun) => Promise<void>;
+  /** What the catalog does at which commit of the process that streams the action; only where nothing is killed. */
+  readonly faults?: CommitFaults;
   /** Properties that differ from the test bed's. */
   readonly config?: Readonly<Record<string, string>>;
   /** Where a process is killed; default: nowhere, and around the first commit of the action, before and after it. */
@@ -31,14 +34,16 @@ export interface Case {
 /** `before-commit`: files are written, the catalog is not asked yet. `after-commit`: the catalog has answered, the slot knows nothing yet. */
 export type Kill = 'none' | 'before-commit' | 'after-commit';
 const ALL_KILLS: readonly Kill[] = ['none', 'before-commit', 'after-commit'];
+const KILL_FAULT = { 'before-commit': 'kill-before', 'after-commit': 'kill-after' } as const;
 const TITLE: Record<Kill, string> = { none: '', 'before-commit': ', killed before the catalog commit', 'after-commit': ', killed after the catalog commit' };
 
+const CASE_LIMIT_MS = 120_000;
 let cases = 0;
 
 /** Declares one test per kind of kill: setup, load, action, catch up, stop, compare. */
 export function testCase(bed: () => TestBed, name: string, spec: Case): void {
   for (const kill of spec.kills ?? ALL_KILLS) {
-    test(name + TITLE[kill], async () => {
+    test(name + TITLE[kill], { timeout: CASE_LIMIT_MS }, async () => {
       const run = await CaseRun.open(bed(), `case_${++cases}`, spec, kill);
       try {
         await run.play();
@@ -55,7 +60,7 @@ export class CaseRun {
   /** Output of the processes before this one. */
   #earlierLogs = '';
   #killed = 0;
-  #env: Record<string, string> = {};
+  #faults: CommitFaults | undefined;
 
   private constructor(readonly bed: TestBed, readonly name: string, readonly pg: SourceClient, readonly spec: Case, readonly kill: Kill) {}
 
@@ -68,11 +73,11 @@ export class CaseRun {
     await this.#do(this.spec.setup);
     await this.start();
     await this.loaded();
-    if (this.kill !== 'none') {
+    if (this.kill !== 'none' || this.spec.faults !== undefined) {
       // The kill is to hit the action, not the load.
       await this.settle();
       await this.stop();
-      this.#env = { WALBERG_TEST_KILL: this.kill, WALBERG_TEST_KILL_AT: '1' };
+      this.#faults = this.kill === 'none' ? this.spec.faults : { 1: KILL_FAULT[this.kill] };
       await this.start();
     }
     await this.#do(this.spec.action);
@@ -80,7 +85,7 @@ export class CaseRun {
       await this.settle();
       await this.stop();
     }
-    if (this.kill !== 'none') assert.equal(this.#killed, 1, `the process was not killed ${this.kill}\n${this.logs()}`);
+    if (this.kill !== 'none') assert.equal(this.#killed, 1, `the process was not killed ${this.kill}\n${this.#logTail()}`);
     for (const [table, options] of this.#comparisons()) await this.assertEqual(table, options);
     await this.spec.expect?.(this);
   }
@@ -88,7 +93,7 @@ export class CaseRun {
   /** Starts the daemon; the kill, if any, is armed for one process only. */
   async start(config: Readonly<Record<string, string>> = {}): Promise<void> {
     if (this.daemon !== undefined) this.#earlierLogs += `${this.daemon.logs()}--- ${describeExit(this.daemon.exit!)} ---\n`;
-    this.daemon = await startDaemon({ config: { ...this.bed.config(this.name, this.name), ...this.spec.config, ...config }, env: this.#env });
+    this.daemon = await startDaemon({ config: { ...this.bed.config(this.name, this.name), ...this.spec.config, ...config }, faults: this.#faults });
   }
 
   /** As `start`, for a daemon that is to refuse: resolves with its exit code. */
@@ -100,7 +105,7 @@ export class CaseRun {
   /** SIGTERM; the daemon must end by itself with 0. */
   async stop(): Promise<void> {
     const code = await this.daemon.sigterm();
-    assert.equal(code, 0, `exit ${describeExit(this.daemon.exit!)}\n${this.logs()}`);
+    assert.equal(code, 0, `exit ${describeExit(this.daemon.exit!)}\n${this.#logTail()}`);
   }
 
   /** SIGKILL and start again. */
@@ -129,13 +134,13 @@ export class CaseRun {
 
   state(table: string): TableState {
     const state = readTableState(this.location(table));
-    assert.ok(state, `${table} has no Iceberg table\n${this.logs()}`);
+    assert.ok(state, `${table} has no Iceberg table\n${this.#logTail()}`);
     return state;
   }
 
   async assertEqual(table: string, options: CompareOptions = {}): Promise<void> {
     const comparison = await compareTable(this.pg, this.bed.clickhouse, table, this.location(table), options);
-    assert.ok(comparison.equal, `${describeComparison(table, comparison)}\n${this.logs()}`);
+    assert.ok(comparison.equal, `${describeComparison(table, comparison)}\n${this.#logTail()}`);
   }
 
   /** Rows of an Iceberg table; `{table}` stands for it. */
@@ -147,11 +152,30 @@ export class CaseRun {
     return this.#earlierLogs + this.daemon.logs();
   }
 
+  /** The end of the output, for messages. */
+  #logTail(): string {
+    return this.logs().trimEnd().split('\n').filter((line) => !line.includes(', in Debezium ')).slice(-40).join('\n');
+  }
+
   async close(): Promise<void> {
     if (this.daemon !== undefined && this.daemon.exit === undefined) await this.daemon.kill9();
     // WAL that a slot holds back would be kept for all other cases.
     await dropSlot(this.pg, this.name);
     await this.pg.close();
+  }
+
+  /** Where a kill is armed: waits for it. The process is not started again before the next `settle`. */
+  async killed(): Promise<void> {
+    if (this.#armed) await waitWhileAlive(this.daemon, 'the kill', () => this.daemon.exit !== undefined);
+  }
+
+  /** The next process meets no faults. */
+  disarm(): void {
+    this.#faults = undefined;
+  }
+
+  get #armed(): boolean {
+    return this.#faults !== undefined && Object.values(this.#faults).some((fault) => fault.startsWith('kill'));
   }
 
   #comparisons(): [string, CompareOptions][] {
@@ -170,9 +194,9 @@ export class CaseRun {
       await wait();
     } catch (error) {
       const exit = this.daemon.exit ?? (error instanceof DaemonGone ? error.exit : undefined);
-      if (exit?.signal !== 'SIGKILL' || this.#env.WALBERG_TEST_KILL === undefined) throw error;
+      if (exit?.signal !== 'SIGKILL' || !this.#armed) throw error;
       this.#killed++;
-      this.#env = {};
+      this.#faults = undefined;
       await this.start();
       await wait();
     }

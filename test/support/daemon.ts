@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { SourceClient } from '../../src/postgres/client.js';
+import { type CommitFaults, FAULTS_VARIABLE } from './daemon-faults.js';
 
 export interface DaemonOptions {
   /** Properties by full name; a port for health and metrics is chosen. */
@@ -13,6 +14,8 @@ export interface DaemonOptions {
   /** Executable of Node; default: the one that runs the tests. */
   readonly nodeBinary?: string;
   readonly nodeOptions?: readonly string[];
+  /** What the catalog does at which commit. */
+  readonly faults?: CommitFaults;
 }
 
 /** How the process ended: exactly one of the two is set. */
@@ -26,6 +29,8 @@ export interface Daemon {
   /** Everything written to standard output and error so far. */
   logs(): string;
   logLines(): LogLine[];
+  /** The last lines of the output. */
+  logTail(): string;
   /** Resolves with the first line that matches, past ones too; rejects when the process ends without one. */
   waitForLog(pattern: RegExp, timeoutMs?: number): Promise<string>;
   /** SIGKILL; resolves when the process is gone. */
@@ -40,8 +45,8 @@ export interface Daemon {
 }
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.js');
-/** The program that kills itself where the environment says. */
-const KILLING_MAIN = join(import.meta.dirname, 'killing-main.js');
+/** The program with a catalog that misbehaves. */
+const FAULTY_MAIN = join(import.meta.dirname, 'faulty-main.js');
 const LOG_LIMIT_MS = 60_000;
 const STOP_LIMIT_MS = 40_000;
 /** Lines shown in errors. */
@@ -64,7 +69,10 @@ class Process implements Daemon {
     const folder = mkdtempSync(join(tmpdir(), 'walberg-daemon-'));
     const file = join(folder, 'application.properties');
     writeFileSync(file, properties({ 'quarkus.http.port': String(httpPort), 'quarkus.http.host': '127.0.0.1', 'quarkus.log.console.json': 'true', ...options.config }), { mode: 0o600 });
-    this.#child = spawn(options.nodeBinary ?? process.execPath, [...(options.nodeOptions ?? ['--enable-source-maps']), options.env?.WALBERG_TEST_KILL === undefined ? MAIN : KILLING_MAIN, 'run', '-c', file], { env: { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined, ...options.env }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const faults = options.faults === undefined ? undefined : JSON.stringify(options.faults);
+    const args = [...(options.nodeOptions ?? ['--enable-source-maps']), faults === undefined ? MAIN : FAULTY_MAIN, 'run', '-c', file];
+    const env = { ...process.env, NODE_OPTIONS: '', NODE_TEST_CONTEXT: undefined, [FAULTS_VARIABLE]: faults, ...options.env };
+    this.#child = spawn(options.nodeBinary ?? process.execPath, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
     for (const pipe of [this.#child.stdout!, this.#child.stderr!]) {
       pipe.setEncoding('utf8').on('data', (text: string) => { this.#output += text; for (const notify of this.#onOutput) notify(); });
     }
@@ -84,6 +92,7 @@ class Process implements Daemon {
 
   get pid(): number { return this.#child.pid!; }
   logs(): string { return this.#output; }
+  logTail(): string { return tail(this.#output); }
   logLines(): LogLine[] {
     return this.#output.split('\n').filter((line) => line.startsWith('{')).flatMap((line) => { try { return [JSON.parse(line) as LogLine]; } catch { return []; } });
   }
