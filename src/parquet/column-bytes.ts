@@ -1,4 +1,6 @@
+import { isUtf8 } from 'node:buffer';
 import { Binary, type Data, makeData, Utf8 } from 'apache-arrow';
+import type { WalbergError } from '../errors/error.js';
 import { DEFAULT_BOUND_LENGTH, truncateLowerBinary, truncateLowerString, truncateUpperBinary, truncateUpperString } from '../iceberg/spec/truncate-bounds.js';
 import { type Bounds, Column, type ColumnPlace } from './column.js';
 import { hexToBytes } from './decode-bytes.js';
@@ -68,7 +70,9 @@ export class BytesColumn extends Column {
   protected room(bytes: number): void {
     const needed = this.end + bytes;
     if (needed <= this.values.length) return;
-    const larger = Buffer.allocUnsafeSlow(Math.max(needed, this.values.length * 2, 4096));
+    // What the whole row group will need if it goes on as it began, so that buffers are seldom moved.
+    const expected = this.rows === 0 ? 0 : Math.min((this.end / this.rows) * this.capacity * 1.1, needed * 8);
+    const larger = Buffer.allocUnsafeSlow(Math.max(needed, expected, this.values.length * 1.25, 4096));
     larger.set(this.values.subarray(0, this.end));
     release(this.values.buffer);
     this.values = larger;
@@ -111,6 +115,15 @@ export class BytesColumn extends Column {
       values.copy(this.#high, 0, start, start + length);
       this.#highLength = length;
     }
+  }
+
+  /** A database with encoding SQL_ASCII sends any bytes; the library checks them all, so they are looked at here only after it refused. */
+  override refused(): WalbergError | undefined {
+    if (!this.utf8) return undefined;
+    for (let row = 0; row < this.rows; row++) {
+      if (!isUtf8(this.values.subarray(this.offsets[row], this.offsets[row + 1]))) return this.invalid('a value is not UTF-8', 'Correct the value at the source, or exclude the column.');
+    }
+    return undefined;
   }
 
   override free(): void {

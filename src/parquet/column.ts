@@ -51,6 +51,11 @@ export abstract class Column {
   /** Makes room for `capacity` values, keeping the present ones. */
   protected abstract grow(capacity: number): void;
 
+  /** The present value that the Parquet library must have refused, as an error; undefined when all are fine. */
+  refused(): WalbergError | undefined {
+    return undefined;
+  }
+
   /** Begins the next row group. */
   reset(): void {
     if (this.nulls > 0) this.#validity.fill(0xff);
@@ -72,8 +77,8 @@ export abstract class Column {
     return (this.#validity[row >> 3] & (1 << (row & 7))) === 0;
   }
 
-  /** Makes room for `more` rows after the present ones. */
-  protected reserve(more: number): void {
+  /** Makes room for `more` rows after the present ones; to be called with the expected rows of a row group before the first one. */
+  reserve(more: number): void {
     const needed = this.rows + more;
     if (needed <= this.capacity) return;
     const capacity = Math.max(needed, this.capacity * 2, 256);

@@ -6,7 +6,7 @@ import { fileColumns } from './columns.js';
 import type { EncodeColumn, EncodedFile, EncodeRequest } from './encode-types.js';
 import { FooterBuilder } from './footer.js';
 import { encodeRowGroup } from './row-group.js';
-import { RowScanner } from './scan.js';
+import { BATCH_ROWS, RowScanner } from './scan.js';
 
 /**
  * A row group is closed at this many bytes of column values even when it has fewer rows than asked for: encoding takes about
@@ -37,12 +37,19 @@ function encodeColumns(request: EncodeRequest, columns: readonly Column[], ordin
     try {
       footer.add(encodeRowGroup(request.columns, columns, request.compression.codec));
     } catch (error) {
+      for (const column of columns) {
+        const refused = column.refused();
+        if (refused !== undefined) throw refused;
+      }
       throw asWalbergError(error, 'INTERNAL', { table: request.tableName });
     }
     for (const column of columns) column.reset();
   };
   const total = request.rowOffsets.length;
   const limit = Math.max(request.rowGroupRows, 1);
+  // Values take about as many bytes as their text, so this is what a row group will hold.
+  const expected = Math.min(total, limit, Math.ceil((ROW_GROUP_BYTES * total) / Math.max(request.arena.length, 1)) + BATCH_ROWS);
+  for (const column of columns) column.reserve(expected);
   let rows = 0;
   let done = 0;
   while (scanner.next(limit - rows)) {

@@ -84,7 +84,8 @@ export function readThrift(bytes: Uint8Array): ThriftStruct {
   const raw = (length: number): Uint8Array => {
     if (pos + length > bytes.length) throw new RangeError('Thrift data is cut off');
     pos += length;
-    return bytes.slice(pos - length, pos);
+    // A copy, also of a Buffer, whose slice() would be a view.
+    return new Uint8Array(bytes.subarray(pos - length, pos));
   };
   const value = (type: number, inList: boolean): ThriftValue => {
     switch (type) {

@@ -115,6 +115,12 @@ describe('values the type cannot hold', () => {
       assert.throws(() => encodeFile(tupleRequest(one(type, 'clamp'), rowsOf([text]))), (error) => isWalbergError(error, 'VALUE_INVALID') && !error.message.includes(text), `${type} ${text}`);
     }
   });
+  it('text that is not UTF-8 names its column', () => {
+    const text: TestColumn = { type: 'string', codec: { kind: 'string' } };
+    for (const bytes of [[0x61, 0xff], [0xed, 0xa0, 0x80], [0xf0, 0x9f]]) {
+      assert.throws(() => encodeFile(tupleRequest([text, text], [['fine', null], ['😀', Uint8Array.from(bytes)]])), (error) => isWalbergError(error, 'VALUE_INVALID') && error.context.column === 'c1');
+    }
+  });
   it('NULL in a required column fails, also one a policy made', () => {
     const required = (type: string, special?: SpecialPolicy): TestColumn[] => [{ ...one(type, special)[0], required: true }];
     for (const request of [tupleRequest(required('int'), [[null]]), tupleRequest(required('string'), [[UNCHANGED]]), tupleRequest(required('date', 'null'), [['infinity']])]) {
