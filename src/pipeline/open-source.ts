@@ -20,13 +20,17 @@ export interface OpenSource {
   readonly publication: Publication;
 }
 
+/** Looks at the captured tables before the publication is touched. */
+export type SourceCheck = (client: SourceClient, identity: SystemIdentity, refs: readonly TableRef[]) => Promise<void>;
+
 /** Connects, checks the server, and brings the publication into the shape the configuration asks for. */
-export async function openSource(source: SourceConfig): Promise<OpenSource> {
+export async function openSource(source: SourceConfig, check: SourceCheck): Promise<OpenSource> {
   const client = await connect(source.connection);
   try {
     const identity = await identifySystem(client);
     requireLogicalDecoding(identity);
     const refs = await selectTables(client, source);
+    await check(client, identity, refs);
     await ensurePublication(client, source, refs);
     const publication = await verifyPublication(client, source, refs);
     const tables = await describeTables(client, refs.map((t) => t.oid), source.publicationName);

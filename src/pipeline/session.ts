@@ -13,6 +13,7 @@ import { findTables, openTable, type FoundTable } from './open-tables.js';
 import { PartWriter } from './part-writer.js';
 import { StreamSession } from './stream-session.js';
 import { targetName, type TableTarget } from './table-target.js';
+import { refuseUnpublished } from './unpublished.js';
 
 /** What outlives sessions. */
 export interface SessionContext {
@@ -35,7 +36,7 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
   const ended = AbortSignal.any([stop, abort.signal]);
   const process = randomBytes(6).toString('hex');
   const partWriter = new PartWriter({ encoder, storage, config: config.pipeline, events, process, signal: abort.signal });
-  const source = await openSource(config.source);
+  const source = await openSource(config.source, (client, identity, refs) => refuseUnpublished(config, client, identity, refs, catalog, context.loaded));
   try {
     const found = await findTables(config, source, catalog);
     const { snapshotMode } = config.source;

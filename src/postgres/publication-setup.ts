@@ -59,7 +59,8 @@ export async function verifyPublication(client: SourceClient, config: Publicatio
   }
   const lacking = notPublished(publication, tables);
   if (lacking.length > 0) {
-    throw new WalbergError('PUBLICATION_INCOMPLETE', `Publication ${config.publicationName} leaves out ${names(lacking)}`, { context: { ...context, tables: lacking.length }, hint: `${addSql(config, lacking)};` });
+    const reload = since === undefined ? '' : ' Changes made meanwhile were not published: also drop the Iceberg tables of these, so that they are loaded anew.';
+    throw new WalbergError('PUBLICATION_INCOMPLETE', `Publication ${config.publicationName} leaves out ${names(lacking)}`, { context: { ...context, tables: lacking.length }, hint: `${addSql(config, lacking)};${reload}` });
   }
   return publication;
 }
