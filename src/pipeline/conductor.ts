@@ -25,7 +25,7 @@ export interface PipelineOptions {
 export async function runPipeline(options: PipelineOptions): Promise<void> {
   const { config, stop } = options;
   const retry = new RetryPolicy(config);
-  const events = broadcast([...options.listeners, { commitFinished: () => retry.progress() }]);
+  const events = broadcast([...options.listeners, { commitFinished: () => retry.progress(), sessionStarted: () => retry.slotObtained() }]);
   const storage = (options.wrapStorage ?? ((s) => s))(createStorage({ s3: config.sink.s3 }));
   const encoder = new EncodePool({ workers: config.pipeline.encodeWorkers });
   let catalog: Catalog | undefined;
@@ -68,6 +68,10 @@ class RetryPolicy {
   /** Something was made durable: the next failure is the first of its kind again. */
   progress(): void {
     this.#failures = 0;
+  }
+
+  /** The stream has begun, so nobody else has the slot; a quiet source may never see a commit. */
+  slotObtained(): void {
     this.#taken = 0;
   }
 
