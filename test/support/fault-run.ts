@@ -229,10 +229,10 @@ export class FaultRun {
     await this.assertEqual();
   }
 
-  async assertEqual(): Promise<void> {
+  async assertEqual(tables = this.tables): Promise<void> {
     const counts = this.mode === 'append' ? await eventCounts(this.pg, `${this.name}_count`, this.name) : {};
     this.#counting = false;
-    for (const table of this.tables) {
+    for (const table of tables) {
       const location = this.bed.location(this.name, table);
       if (this.mode === 'mirror') {
         const comparison = await compareTable(this.pg, this.bed.clickhouse, table, location);
