@@ -28,7 +28,7 @@ export interface TableWriterOptions {
   readonly onPending: (bytes: number) => void;
 }
 
-const MAX_INITIAL_BYTES = 8 * 1024 * 1024;
+const MAX_INITIAL_BYTES = 32 * 1024 * 1024;
 
 /** Takes the changes of one table and collects them in groups; a group is handed over when it is to be committed. */
 export class TableWriter {

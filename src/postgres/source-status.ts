@@ -5,6 +5,7 @@ import { parseLsn } from './lsn.js';
 /** The end of WAL: what is written on a primary, what is replayed on a standby, where the former functions fail. */
 const CURRENT_LSN = 'CASE WHEN pg_catalog.pg_is_in_recovery() THEN pg_catalog.pg_last_wal_replay_lsn() ELSE pg_catalog.pg_current_wal_lsn() END';
 
+/** The end of WAL as this server has it. */
 export async function currentLsn(client: SourceClient): Promise<bigint> {
   const [row] = await client.rows(`SELECT ${CURRENT_LSN} AS lsn`);
   return parseLsn(row.lsn ?? '');

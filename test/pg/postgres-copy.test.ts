@@ -3,7 +3,7 @@ import { after, afterEach, before, beforeEach, test } from 'node:test';
 import { isWalbergError } from '../../src/errors/error.js';
 import { connect, type SourceClient } from '../../src/postgres/client.js';
 import { copyOut, copyStatement, importSnapshot, lockAndReadFileNode, relationPages, tableLeaves } from '../../src/postgres/copy.js';
-import { CopyRowReader } from '../../src/postgres/copy-rows.js';
+import { CopyRowReader } from '../support/copy-rows.js';
 import { readBack } from '../../src/postgres/read-back.js';
 import { dropSlot, readSlot } from '../../src/postgres/slot.js';
 import { createExportingSlot, ensureSlot } from '../../src/postgres/slot-creation.js';

@@ -243,7 +243,7 @@ test('the commit interval is Walberg’s, or the longest wait of MaxBatchSizeWai
 
 test('compression: Walberg’s property, or the table property of Iceberg', () => {
   const compression = (text: string): unknown => config(text).pipeline.compression;
-  assert.deepEqual(compression(''), { codec: 'zstd', level: 3 });
+  assert.deepEqual(compression(''), { codec: 'zstd' });
   assert.deepEqual(compression('walberg.parquet.compression=none'), { codec: 'none' });
   assert.deepEqual(compression('debezium.sink.iceberg.write.parquet.compression-codec=gzip\ndebezium.sink.iceberg.write.parquet.compression-level=9'), { codec: 'gzip', level: 9 });
   assert.deepEqual(compression('debezium.sink.iceberg.write.parquet.compression-codec=gzip\nwalberg.parquet.compression=snappy'), { codec: 'snappy' });

@@ -17,7 +17,7 @@ export const OWN: readonly Property[] = [
   supported('buffer.segment-bytes', size(MIB), 'Bytes of changes of one table that are encoded as one file.', { default: '32MiB' }),
   supported('encode.workers', text(/auto|[1-9][0-9]?/, 'auto, or 1 to 99'), 'Threads that encode Parquet. auto = cores less one, at least 1 and at most 4.', { default: 'auto' }),
   supported('parquet.row-group-rows', int(1000, 100_000_000), 'Rows of one row group.', { default: '1000000' }),
-  supported('parquet.compression', text(/(zstd|gzip)(:[0-9]{1,2})?|snappy|none|uncompressed/, 'zstd, zstd:LEVEL, gzip, gzip:LEVEL, snappy or none'), 'Compression of data files, with level where the codec has one (zstd 1 to 22, gzip 1 to 9).', { default: 'zstd:3' }),
+  supported('parquet.compression', text(/(zstd|gzip)(:[0-9]{1,2})?|snappy|none|uncompressed/, 'zstd, zstd:LEVEL, gzip, gzip:LEVEL, snappy or none'), 'Compression of data and delete files. A level is checked and has no effect: the Parquet library always takes the default of the codec.', { default: 'zstd' }),
   supported('load.chunk-pages', int(1, 0x7fffffff), 'Pages (8 KiB) of a source table that one COPY of the load reads.', { default: '8192' }),
   supported('shutdown.timeout.ms', duration(1), 'Longest time of a clean stop, which commits what is buffered.', { default: '25000' }),
   supported('retry.initial.ms', duration(1), 'First pause after a transient error; it doubles, with jitter.', { default: '500' }),

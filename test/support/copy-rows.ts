@@ -1,6 +1,6 @@
-import { LENGTH_NULL, type TupleView } from '../pgoutput/messages.js';
-import { malformed } from '../pgoutput/malformed.js';
-import { TupleBuffer } from '../pgoutput/tuple.js';
+import { LENGTH_NULL, type TupleView } from '../../src/pgoutput/messages.js';
+import { malformed } from '../../src/pgoutput/malformed.js';
+import { TupleBuffer } from '../../src/pgoutput/tuple.js';
 
 const TAB = 0x09;
 const NEWLINE = 0x0a;
