@@ -133,6 +133,22 @@ describe('foreign servers and readers', () => {
     await assert.rejects(pyiceberg.readTable(inCatalog('missing')), (error) => error instanceof ForeignReaderError && error.errorType === 'NoSuchTableError' && !error.isEqualityDeleteRefusal);
   });
 
+  it('Spark as a foreign writer: position deletes, compaction, expiry', async () => {
+    const source = inCatalog('foreign');
+    const made = await pyiceberg.createTable(source, [[FIRST[0]!, FIRST[10]!], [SECOND[0]!, SECOND[10]!]]);
+    const expected = [{ id: '2', text: '' }, { id: '3', text: null }];
+    await spark.sql(source, "ALTER TABLE {table} SET TBLPROPERTIES ('write.delete.mode' = 'merge-on-read', 'format-version' = '2')");
+    // A file of two rows, so that one of them is deleted by position and not with its file.
+    await spark.sql(source, 'DELETE FROM {table} WHERE id = 1');
+    const files = await spark.sql(source, 'SELECT content, count(*) AS n FROM {table}.files GROUP BY content');
+    assert.deepEqual(sortRows(files), [{ content: '0', n: '2' }, { content: '1', n: '1' }]);
+    await everyReader(source, expected);
+    await spark.sql(source, "CALL {catalog}.system.rewrite_data_files(table => 'smoke.foreign', options => map('rewrite-all', 'true'))");
+    await spark.sql(source, "CALL {catalog}.system.expire_snapshots(table => 'smoke.foreign', older_than => TIMESTAMP '2999-01-01 00:00:00', retain_last => 1)");
+    await everyReader(source, expected);
+    await assert.rejects(spark.readTable(source, { snapshotId: made.snapshotIds[0]! }), ForeignReaderError);
+  });
+
   it('uuid and time: all who know the type agree', async () => {
     const columns: NewColumn[] = [
       { name: 'id', type: 'int64', values: [1, 2] },
