@@ -11,10 +11,14 @@ import { Random, testSeed } from '../support/random.js';
 import { openTestBed, type TestBed } from '../support/test-bed.js';
 import { createWorkload, type Workload } from '../support/workload.js';
 
-const KILLS = 22;
-const SHORTEST_LIFE_MS = 200;
-const LONGEST_LIFE_MS = 3000;
+/** Kills at any moment from the start of the process: most hit the start or the load. */
+const EARLY_KILLS = 6;
+const EARLY_LIFE_MS = [200, 2000] as const;
+/** Kills at any moment from the beginning of the stream. */
+const LATE_KILLS = 16;
+const LATE_LIFE_MS = [0, 2000] as const;
 const CATCH_UP_MS = 120_000;
+const STREAMING = /"msg":"streaming /;
 
 /**
  * Whatever moment the process dies at, and however often, every table ends equal to its source. Set WALBERG_TEST_SEED to
@@ -26,12 +30,12 @@ describe('a process that is killed again and again', () => {
   after(() => bed?.close());
 
   test('mirrored tables end equal to their source, a table without a key has each row once', { timeout: 300_000 }, async (t) => {
-    await play(t, bed, { name: 'mirror', kills: KILLS, config: {} });
+    await play(t, bed, { name: 'mirror', early: EARLY_KILLS, late: LATE_KILLS, config: {} });
   });
 
   test('tables that are appended to hold each change once, in order', { timeout: 300_000 }, async (t) => {
     await play(t, bed, {
-      name: 'append', kills: 8, config: { 'debezium.sink.iceberg.upsert': 'false', 'debezium.transforms.unwrap.add.fields': 'op,lsn' },
+      name: 'append', early: 0, late: 8, config: { 'debezium.sink.iceberg.upsert': 'false', 'debezium.transforms.unwrap.add.fields': 'op,lsn' },
       // Swapped keys cannot be told from a list of changes by key.
       workload: { truncate: false, largest: 20_000, only: ['wl_serial', 'wl_uuid', 'wl_composite', 'wl_toast', 'wl_full', 'wl_log'] },
     });
@@ -40,12 +44,13 @@ describe('a process that is killed again and again', () => {
 
 interface Play {
   readonly name: string;
-  readonly kills: number;
+  readonly early: number;
+  readonly late: number;
   readonly config: Readonly<Record<string, string>>;
   readonly workload?: Parameters<typeof createWorkload>[2];
 }
 
-async function play(t: TestContext, bed: TestBed, { name, kills, config, workload: options }: Play): Promise<void> {
+async function play(t: TestContext, bed: TestBed, { name, early, late, config, workload: options }: Play): Promise<void> {
   const seed = testSeed();
   t.diagnostic(`seed ${seed}`);
   const random = new Random(seed);
@@ -66,13 +71,25 @@ async function play(t: TestContext, bed: TestBed, { name, kills, config, workloa
     const working = workload.run();
     // Looked at below; until then it must not count as unhandled.
     working.catch(() => {});
-    for (let kill = 1; kill <= kills; kill++) {
+    const live = async (until: (daemon: Daemon) => Promise<unknown>): Promise<void> => {
       daemon ??= await startDaemon({ config: properties() });
-      await Promise.race([sleep(random.int(SHORTEST_LIFE_MS, LONGEST_LIFE_MS)), daemon.exited, working]);
-      assert.equal(daemon.exit, undefined, `before kill ${kill} the daemon ended by itself: ${daemon.exit && describeExit(daemon.exit)} (seed ${seed})\n${daemon.logs()}`);
+      await Promise.race([until(daemon), daemon.exited, working]);
+      assert.equal(daemon.exit, undefined, `the daemon ended by itself: ${daemon.exit && describeExit(daemon.exit)} (seed ${seed})\n${daemon.logTail()}`);
       await daemon.kill9();
       daemon = undefined;
+    };
+    for (let kill = 1; kill <= early; kill++) await live(() => sleep(random.int(...EARLY_LIFE_MS)));
+    await live((d) => loaded(d, bed, name, workload));
+    const versionsBefore = versions(bed, name, workload);
+    for (let kill = 1; kill <= late; kill++) {
+      await live(async (d) => {
+        await d.waitForLog(STREAMING);
+        await sleep(random.int(...LATE_LIFE_MS));
+      });
     }
+    const commits = versions(bed, name, workload) - versionsBefore;
+    t.diagnostic(`${commits} commits in ${late} lives that ended by a kill`);
+    assert.ok(commits >= late, `only ${commits} commits were made between the kills: the test proves nothing`);
     workload.stop();
     await working;
     t.diagnostic(`workload ${JSON.stringify(workload.statistics)}`);
@@ -80,7 +97,7 @@ async function play(t: TestContext, bed: TestBed, { name, kills, config, workloa
     await waitUntilCaughtUp(daemon, pg, name, undefined, CATCH_UP_MS);
     await loaded(daemon, bed, name, workload);
     const code = await daemon.sigterm();
-    assert.equal(code, 0, `exit after SIGTERM: ${describeExit(daemon.exit!)} (seed ${seed})\n${daemon.logs()}`);
+    assert.equal(code, 0, `exit after SIGTERM: ${describeExit(daemon.exit!)} (seed ${seed})\n${daemon.logTail()}`);
     await (append ? compareAppended(pg, bed, name, workload, seed) : compareMirrored(t, pg, bed, name, workload, seed));
   } finally {
     workload.stop();
@@ -92,6 +109,11 @@ async function play(t: TestContext, bed: TestBed, { name, kills, config, workloa
 
 async function loaded(daemon: Daemon, bed: TestBed, name: string, workload: Workload): Promise<void> {
   for (const table of workload.tables) await waitWhileAlive(daemon, `the load of ${table.name}`, () => isLoaded(bed.location(name, table.name)), CATCH_UP_MS);
+}
+
+/** Commits made to all tables together. */
+function versions(bed: TestBed, name: string, workload: Workload): number {
+  return workload.tables.reduce((sum, table) => sum + (readTableState(bed.location(name, table.name))?.version ?? 0), 0);
 }
 
 async function compareMirrored(t: TestContext, pg: SourceClient, bed: TestBed, name: string, workload: Workload, seed: number): Promise<void> {
