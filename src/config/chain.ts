@@ -24,7 +24,7 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
  * Java sink's default, and count under any name.
  */
 export function unwrapName(get: (key: string) => string | undefined): string {
-  const names = splitList(get(`${PREFIX.slice(0, -1)}`) ?? 'unwrap');
+  const names = splitList(get(PREFIX.slice(0, -1)) ?? 'unwrap');
   return names.find((name) => get(`${PREFIX}${name}.type`) === UNWRAP_CLASS) ?? 'unwrap';
 }
 

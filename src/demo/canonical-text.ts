@@ -28,7 +28,8 @@ export function arrowText(field: NestedField, column: Data): ValueReader {
 }
 
 function valueText(field: NestedField, column: Data<DataType>): ValueReader {
-  const { type, values } = column;
+  const type: DataType = column.type;
+  const values: unknown = column.values;
   switch (type.typeId) {
     case Type.Utf8: {
       const offsets = column.valueOffsets as Int32Array;
@@ -51,7 +52,7 @@ function valueText(field: NestedField, column: Data<DataType>): ValueReader {
     case Type.FixedSizeBinary:
       if (field.type === 'uuid') return (row, into) => into.addText(uuidText(values as Uint8Array, row * 16));
   }
-  throw new WalbergError('FORMAT_UNSUPPORTED', `Column ${field.name} is ${String(type)} in a data file; the comparison does not read that.`, { context: { column: field.name } });
+  throw new WalbergError('FORMAT_UNSUPPORTED', `Column ${field.name} is ${Type[type.typeId]} in a data file; the comparison does not read that.`, { context: { column: field.name } });
 }
 
 /** 128 bits in two's complement, least significant word first. */

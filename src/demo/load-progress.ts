@@ -10,7 +10,7 @@ export class LoadProgress {
   readonly #byTable = new Map<string, SingleBar>();
 
   constructor(private readonly out: NodeJS.WriteStream, private readonly rows: ShopRows) {
-    this.#inTerminal = out.isTTY === true;
+    this.#inTerminal = out.isTTY;
     if (this.#inTerminal) {
       this.#bars = new MultiBar({ stream: out, format: '  {table} {bar} {shown} rows', hideCursor: true, gracefulExit: false, barsize: 30, barCompleteChar: '█', barIncompleteChar: '░' });
     }

@@ -23,6 +23,8 @@ export interface MixOptions {
 const SESSIONS = 2;
 /** Between transactions, so that both cores are not the client's alone. */
 const PAUSE_MS = 2;
+/** SQLSTATE deadlock_detected. */
+const DEADLOCK = '40P01';
 
 /** Statements of one transaction; the last one may be ROLLBACK. `$1`, where a statement has it, is a random uuid. */
 type Transaction = readonly string[];
@@ -97,7 +99,7 @@ async function run(client: SourceClient, transaction: Transaction): Promise<bool
     return transaction.at(-1) !== 'ROLLBACK';
   } catch (error) {
     // Sessions that met in a foreign key: one of them gives way, as in any application.
-    if (!isWalbergError(error, 'SOURCE_BUSY')) throw error;
+    if (!isWalbergError(error) || error.context.sqlstate !== DEADLOCK) throw error;
     await client.rows('ROLLBACK');
     return false;
   }

@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process';
+import { spawnSync, type SpawnSyncReturns } from 'node:child_process';
 import { accessSync, chmodSync, chownSync, constants, cpSync, existsSync, lstatSync, readFileSync, readdirSync, symlinkSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { basename, dirname, join } from 'node:path';
@@ -100,8 +100,8 @@ function runs(native: string, user: ServerUser | undefined): boolean {
   return version(native, user).status === 0;
 }
 
-function version(native: string, user: ServerUser | undefined): ReturnType<typeof spawnSync> & { stderr: string } {
-  return spawnSync(join(native, 'bin', 'postgres'), ['--version'], { ...user, cwd: '/', encoding: 'utf8' }) as ReturnType<typeof spawnSync> & { stderr: string };
+function version(native: string, user: ServerUser | undefined): SpawnSyncReturns<string> {
+  return spawnSync(join(native, 'bin', 'postgres'), ['--version'], { ...user, cwd: '/', encoding: 'utf8' });
 }
 
 /** Gives a folder and everything in it to the server's user. */

@@ -134,8 +134,8 @@ class OwnServer implements PostgresServer {
     if (this.#account !== undefined) [this.dataDir, passwordFile].forEach((path) => handOver(path, this.#account!));
     const initdb = spawn(join(this.#binaries, 'bin', 'initdb'), ['-D', this.dataDir, '-U', this.user, '--pwfile', passwordFile, '-A', 'scram-sha-256', '-E', 'UTF8', '--locale=C', '--no-sync'], { ...this.#spawnOptions(), stdio: ['ignore', 'pipe', 'pipe'] });
     let said = '';
-    initdb.stdout!.on('data', (text) => { said += text; });
-    initdb.stderr!.on('data', (text) => { said += text; });
+    initdb.stdout.on('data', (text) => { said += text; });
+    initdb.stderr.on('data', (text) => { said += text; });
     const [status] = (await once(initdb, 'close')) as [number | null];
     rmSync(passwordFile, { force: true });
     if (status !== 0) throw new WalbergError('DEMO_SERVER', `The Postgres cluster could not be created: ${lastLines(said)}`);
@@ -196,7 +196,7 @@ class OwnServer implements PostgresServer {
     const command = [join(this.#binaries, 'bin', 'postgres'), '-D', this.dataDir, '-p', String(this.#port), ...(process.platform === 'win32' ? [] : ['-k', this.socketDir]), ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])];
     const guarded = process.platform === 'win32' ? command : ['/bin/sh', '-c', GUARD, 'walberg-postgres', this.#folder, ...command];
     const logFile = openSync(join(this.#folder, 'server.log'), 'a', 0o600);
-    const child = spawn(guarded[0]!, guarded.slice(1), { ...this.#spawnOptions(), detached: true, stdio: ['pipe', 'pipe', logFile] });
+    const child = spawn(guarded[0], guarded.slice(1), { ...this.#spawnOptions(), detached: true, stdio: ['pipe', 'pipe', logFile] });
     closeSync(logFile);
     const ended = once(child, 'exit');
     const postmaster = process.platform === 'win32' ? child.pid! : Number(String((await once(child.stdout!, 'data'))[0]));

@@ -17,7 +17,7 @@ export function createLogger(config: Pick<ObserveConfig, 'logLevel' | 'logJson'>
     formatters: { level: (label: string) => ({ level: label }) },
   };
   if (config.logJson) return pino(options, destination);
-  const prettify = prettyFactory({ colorize: destination.isTTY ?? process.stdout.isTTY === true, translateTime: 'SYS:yyyy-mm-dd HH:MM:ss.l', singleLine: true });
+  const prettify = prettyFactory({ colorize: destination.isTTY ?? process.stdout.isTTY, translateTime: 'SYS:yyyy-mm-dd HH:MM:ss.l', singleLine: true });
   // Not pino-pretty's stream: it is asynchronous, and its last lines are lost in a crash.
   return pino(options, { write: (line: string) => destination.write(prettify(line)) });
 }

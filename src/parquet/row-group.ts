@@ -31,5 +31,5 @@ function writerProperties(codec: EncodeRequest['compression']['codec'], rows: nu
 
 /** Bytes of WebAssembly memory of this thread, which only ever grows. */
 export function wasmBytes(): number {
-  return wasmMemory().buffer.byteLength;
+  return (wasmMemory() as { readonly buffer: ArrayBufferLike }).buffer.byteLength;
 }

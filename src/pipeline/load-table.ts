@@ -4,7 +4,7 @@ import type { DataFile } from '../iceberg/spec/types.js';
 import type { PipelineEvents } from '../observe/events.js';
 import { OP_READ } from '../parquet/encode-types.js';
 import { connect, type SourceClient } from '../postgres/client.js';
-import { copyOut, copyStatement, importSnapshot, lockAndReadFileNode, tableLeaves, type TableLeaf } from '../postgres/copy.js';
+import { copyOut, copyStatement, importSnapshot, lockAndReadFileNode, lockBesideOthers, tableLeaves, type TableLeaf } from '../postgres/copy.js';
 import { createExportingSlot, type ExportedSnapshot } from '../postgres/slot-creation.js';
 import { CopyCollector, type CopiedRows } from './copy-collector.js';
 import type { PartWriter } from './part-writer.js';
@@ -56,9 +56,9 @@ export async function loadTables(requests: readonly LoadRequest[], options: Load
     // Held until the end: no rewrite or TRUNCATE can change what the snapshot shows.
     await importSnapshot(guard, snapshot.snapshotName);
     for (const leaves of before.values()) for (const leaf of leaves) await refuseRewritten(guard, leaf);
-    const readers = await openReaders(source, snapshot, requests.some((r) => r.rows));
+    const sizes = await leavesOf(guard, requests);
+    const readers = await openReaders(source, snapshot, [...sizes.values()].flat());
     try {
-      const sizes = await leavesOf(guard, requests);
       for (const request of requests) {
         signal.throwIfAborted();
         await new TableLoad(request, sizes.get(request) ?? [], snapshot, readers, options).run();
@@ -82,13 +82,15 @@ async function refuseRewritten(client: SourceClient, leaf: TableLeaf): Promise<v
   throw new WalbergError('SOURCE_BUSY', `Table ${leaf.schema}.${leaf.name} was rewritten while its load began`, { context: { table: `${leaf.schema}.${leaf.name}` }, hint: 'Walberg begins the load again.' });
 }
 
-async function openReaders(source: SourceConfig, snapshot: ExportedSnapshot, needed: boolean): Promise<SourceClient[]> {
+/** Sessions that see the snapshot and have all tables locked, so that none of them waits for a lock later. */
+async function openReaders(source: SourceConfig, snapshot: ExportedSnapshot, leaves: readonly TableLeaf[]): Promise<SourceClient[]> {
   const readers: SourceClient[] = [];
   try {
-    while (needed && readers.length < Math.max(1, source.snapshotMaxThreads)) {
+    while (leaves.length > 0 && readers.length < Math.max(1, source.snapshotMaxThreads)) {
       const reader = await connect(source.connection, { applicationName: 'walberg load' });
       readers.push(reader);
       await importSnapshot(reader, snapshot.snapshotName);
+      await lockBesideOthers(reader, leaves);
     }
     return readers;
   } catch (error) {
@@ -155,7 +157,6 @@ class TableLoad {
     const { source } = this.request.target.plan;
     const columns = source.columns.map((c) => c.name);
     for (let chunk = this.#chunks.pop(); chunk !== undefined && failed.error === undefined; chunk = this.#chunks.pop()) {
-      await lockAndReadFileNode(reader, chunk.leaf);
       const sql = copyStatement({ ...chunk.leaf, kind: 'r', rowFilter: source.rowFilter }, columns, chunk);
       await copyOut(reader, sql, (bytes) => {
         this.#bytes += bytes.length;

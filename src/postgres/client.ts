@@ -153,7 +153,7 @@ async function open(config: ConnectionConfig, options: ConnectOptions, tls: TlsA
     application_name: options.applicationName ?? 'walberg',
     options: startupOptions(SESSION_SETTINGS),
     ...(options.replication === true ? { replication: 'database' } : {}),
-  } as pg.ClientConfig, config.queryTimeoutMs);
+  }, config.queryTimeoutMs);
   try {
     await client.connect();
     await verifySession(client);

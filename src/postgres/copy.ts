@@ -1,5 +1,5 @@
 import type { SourceTable } from '../schema/source-table.js';
-import { WalbergError } from '../errors/error.js';
+import { isWalbergError, WalbergError } from '../errors/error.js';
 import type { SourceClient } from './client.js';
 import { classifyPostgresError } from './errors.js';
 import { interceptCopyData } from './frame-reader.js';
@@ -154,4 +154,19 @@ export async function lockAndReadFileNode(client: SourceClient, table: { readonl
   await client.rows(`LOCK TABLE ONLY ${quoteTable(table)} IN ACCESS SHARE MODE`, [], 0);
   const [row] = await client.rows('SELECT pg_catalog.pg_relation_filenode($1) AS file_node', [table.oid]);
   return row.file_node === null ? undefined : Number(row.file_node);
+}
+
+/**
+ * Takes ACCESS SHARE on tables that another session of ours has locked already, without waiting. A request for the same lock
+ * queues behind a TRUNCATE or ALTER TABLE that waits for that session, and would wait forever: the server sees no circle in
+ * it. SOURCE_BUSY then.
+ */
+export async function lockBesideOthers(client: SourceClient, tables: readonly { readonly schema: string; readonly name: string }[]): Promise<void> {
+  if (tables.length === 0) return;
+  try {
+    await client.rows(`LOCK TABLE ${tables.map((t) => `ONLY ${quoteTable(t)}`).join(', ')} IN ACCESS SHARE MODE NOWAIT`);
+  } catch (error) {
+    if (!isWalbergError(error) || error.context.sqlstate !== '55P03') throw error;
+    throw new WalbergError('SOURCE_BUSY', 'Another session waits for a table that is to be loaded, and the load gives way to it', { context: error.context, hint: 'Walberg begins the load again.', cause: error });
+  }
 }

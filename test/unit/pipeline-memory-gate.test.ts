@@ -15,9 +15,8 @@ class Buffer_ {
 
 function bed(...sizes: number[]): { gate: MemoryGate; buffers: Buffer_[]; calls: string[] } {
   const calls: string[] = [];
-  let gate: MemoryGate;
   const buffers = sizes.map((s) => new Buffer_(s, () => gate));
-  gate = new MemoryGate({ maxBytes: 100, holders: () => buffers, pause: () => calls.push('pause'), resume: () => calls.push('resume'), onChange: () => {} });
+  const gate: MemoryGate = new MemoryGate({ maxBytes: 100, holders: () => buffers, pause: () => calls.push('pause'), resume: () => calls.push('resume'), onChange: () => {} });
   return { gate, buffers, calls };
 }
 

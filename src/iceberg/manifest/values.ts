@@ -70,7 +70,7 @@ export class RecordValues {
     const value = this.#values[slot];
     if (value === null || value === undefined) return undefined;
     if (!Array.isArray(value)) throw this.#wrong(name);
-    return value;
+    return value as readonly unknown[];
   }
 
   requiredList(slot: number, name: string): readonly unknown[] {
@@ -83,7 +83,7 @@ export class RecordValues {
   ints(slot: number, name: string): readonly number[] | undefined {
     const values = this.list(slot, name);
     if (values !== undefined && !values.every((value) => typeof value === 'number')) throw this.#wrong(name);
-    return values as readonly number[] | undefined;
+    return values;
   }
 
   /** A map from field ids to counts. */

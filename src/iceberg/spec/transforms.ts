@@ -43,7 +43,7 @@ const daysOf = (type: IcebergType, value: BoundValue): number => (isTimestamp(ty
 function bucketHash(type: PrimitiveType, value: BoundValue): number {
   // int and date hash as a long does, so that a promotion keeps the bucket.
   if (type === 'int' || type === 'date') return murmur3(encodeBound('long', value));
-  if (parseDecimal(type) !== undefined) return murmur3(minimalBytes(BigInt(value as bigint)));
+  if (parseDecimal(type) !== undefined) return murmur3(minimalBytes(value as bigint));
   return murmur3(encodeBound(type, value));
 }
 

@@ -29,7 +29,7 @@ export function compileDecoder(node: AvroNode, wanted: IcebergType | undefined, 
   }
   const nested = wanted !== undefined && !isPrimitive(wanted) ? wanted : undefined;
   const holds = node.kind === 'record' ? 'struct' : node.kind === 'array' ? (nested?.type === 'map' ? 'map' : 'list') : 'primitive';
-  if (wanted !== undefined && holds !== (nested?.type ?? 'primitive')) throw malformed(what, `its schema has a ${node.kind} where a ${nested?.type ?? String(wanted)} was expected`);
+  if (wanted !== undefined && holds !== (nested?.type ?? 'primitive')) throw malformed(what, `its schema has a ${node.kind} where a ${typeof wanted === 'string' ? wanted : wanted.type} was expected`);
 
   switch (node.kind) {
     case 'record':
