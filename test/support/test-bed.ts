@@ -31,11 +31,11 @@ const PREFIX = 'src';
 
 /**
  * @param settings of the server beyond logical replication
- * Binaries: WALBERG_TEST_PG_NATIVE (a folder with bin/ and lib/), else the installed package.
+ * @param binaries a folder with bin/ and lib/; absent = WALBERG_TEST_PG_NATIVE, else the installed package
  */
-export async function openTestBed(settings: Readonly<Record<string, string>> = {}): Promise<TestBed> {
+export async function openTestBed(settings: Readonly<Record<string, string>> = {}, binaries = process.env.WALBERG_TEST_PG_NATIVE): Promise<TestBed> {
   const server = await startPostgres({
-    binaries: process.env.WALBERG_TEST_PG_NATIVE,
+    binaries,
     // Nothing has to survive a power cut, and settings of the server must not reach the tables.
     settings: { fsync: 'off', full_page_writes: 'off', max_prepared_transactions: '5', timezone: 'Asia/Kolkata', datestyle: 'SQL, DMY', intervalstyle: 'iso_8601', bytea_output: 'escape', extra_float_digits: '0', ...settings },
   });
