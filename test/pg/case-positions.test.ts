@@ -81,7 +81,7 @@ describe('positions', () => {
 
   testCase(get, 'what is received but not committed is not confirmed, however much is written elsewhere', {
     kills: ['none'],
-    setup: 'CREATE TABLE waiting (id int PRIMARY KEY); CREATE TABLE noise (x text)',
+    setup: 'CREATE TABLE waiting (id int PRIMARY KEY); CREATE TABLE noise (x text); ALTER TABLE noise ALTER x SET STORAGE EXTERNAL',
     action: async (run) => {
       await run.killAndStart(NEVER);
       await walsender(run);
@@ -95,7 +95,7 @@ describe('positions', () => {
   });
 
   testCase(get, 'a commit that hangs is not confirmed, however much is written elsewhere', {
-    setup: 'CREATE TABLE hanging (id int PRIMARY KEY); CREATE TABLE noise (x text)',
+    setup: 'CREATE TABLE hanging (id int PRIMARY KEY); CREATE TABLE noise (x text); ALTER TABLE noise ALTER x SET STORAGE EXTERNAL',
     kills: ['none'],
     action: async (run) => {
       await run.sql('INSERT INTO hanging VALUES (1)');
@@ -130,7 +130,7 @@ describe('positions', () => {
 
   testCase(get, 'quiet tables beside a busy one: the slot follows, and nothing is committed', {
     kills: ['none'],
-    setup: 'CREATE TABLE quiet (id int PRIMARY KEY); INSERT INTO quiet VALUES (1); CREATE TABLE noise (x text)',
+    setup: 'CREATE TABLE quiet (id int PRIMARY KEY); INSERT INTO quiet VALUES (1); CREATE TABLE noise (x text); ALTER TABLE noise ALTER x SET STORAGE EXTERNAL',
     action: async (run) => {
       await run.settle();
       const { version } = run.state('quiet');
@@ -202,7 +202,7 @@ describe('positions', () => {
 
   testCase(get, 'a slot that Postgres has given up: told so, and nothing written', {
     kills: ['none'],
-    setup: 'CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1), (2), (3); CREATE TABLE noise (x text)',
+    setup: 'CREATE TABLE kept (id int PRIMARY KEY); INSERT INTO kept VALUES (1), (2), (3); CREATE TABLE noise (x text); ALTER TABLE noise ALTER x SET STORAGE EXTERNAL',
     action: async (run) => {
       await run.settle();
       await run.stop();

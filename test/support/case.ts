@@ -120,7 +120,11 @@ export class CaseRun {
 
   /** Waits until everything written so far is in committed snapshots; starts again what the case has killed. */
   async settle(): Promise<void> {
-    await this.#guarded(async () => { await waitUntilCaughtUp(this.daemon, this.pg, this.name); });
+    await this.#guarded(async () => {
+      // The slot may have confirmed enough before this process began.
+      await this.daemon.waitForLog(/"msg":"streaming /);
+      await waitUntilCaughtUp(this.daemon, this.pg, this.name);
+    });
   }
 
   /** Waits until the initial load of every compared table is readable. */

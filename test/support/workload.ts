@@ -72,7 +72,7 @@ class RandomWorkload implements Workload {
     } catch (error) {
       this.#stopped = true;
       await Promise.allSettled(work);
-      throw new Error(`The workload failed (seed ${this.seed})`, { cause: error });
+      throw new Error(`The workload failed (seed ${this.seed}): ${error instanceof Error ? error.message : String(error)}`, { cause: error });
     }
   }
 
