@@ -8,15 +8,22 @@ const NAN = '7ff8000000000000';
 const CLICKHOUSE_DAYS = [-25_567, 120_529] as const;
 
 /**
- * A condition that holds for the rows whose value is the given canonical text: equality, or with `between` a pair of bounds.
- * Undefined when the engine's SQL has no way to say it.
+ * DuckDB's `= 'NaN'` passes over files whose bounds do not reach NaN, though bounds never do; it treats tables of PyIceberg in the same way.
+ * ClickHouse's NaN equals nothing.
  */
-export function conditionOn(engine: Engine, column: string, type: string, text: string | null, between: boolean): string | undefined {
+const IS_NAN: Readonly<Record<Engine, (column: string) => string>> = { spark: (c) => `${c} = double('NaN')`, duckdb: (c) => `isnan(${c})`, pyiceberg: (c) => `${c} is nan`, clickhouse: (c) => `isNaN(${c})` };
+
+/**
+ * A condition that holds for the rows whose value is the given canonical text, as equality and as a pair of bounds, which engines
+ * compare with a file's bounds in different ways. Undefined when the engine's SQL has no way to say it.
+ */
+export function conditionOn(engine: Engine, column: string, type: string, text: string | null): string | undefined {
   if (text === null) return `${column} is null`;
-  if ((type === 'float' || type === 'double') && text === NAN && (engine === 'clickhouse' || engine === 'pyiceberg')) return engine === 'clickhouse' ? `isNaN(${column})` : `${column} is nan`;
+  if ((type === 'float' || type === 'double') && text === NAN) return IS_NAN[engine](column);
   const value = text.length > LONGEST_LITERAL ? undefined : literal(engine, type, text);
   if (value === undefined) return undefined;
-  return between && type !== 'boolean' && type !== 'uuid' ? `${column} >= ${value} and ${column} <= ${value}` : `${column} = ${value}`;
+  const equal = `${column} = ${value}`;
+  return type === 'boolean' || type === 'uuid' ? equal : `${equal} and ${column} >= ${value} and ${column} <= ${value}`;
 }
 
 /** Whether the engines take the two texts for the same value: zeros of both signs are equal. */
