@@ -53,7 +53,7 @@ describe('transactions of their own kind', { concurrency: 2 }, () => {
 
   test('TRUNCATE between rows of one transaction, again and again', async () => {
     await FaultRun.with(bed, 'mirror', async (run) => {
-      const pipeline = await run.startLoaded({}, {}, { segmentBytes: 20_000 });
+      const pipeline = await run.startLoaded({}, {}, { segmentBytes: 100_000 });
       await run.pg.rows(`BEGIN; INSERT INTO item SELECT g, 1, 'before' FROM generate_series(2001, 4000) g; UPDATE item SET n = n + 1; UPDATE doc SET title = 'before'; TRUNCATE item, doc;
         INSERT INTO item SELECT g, 2, 'after' FROM generate_series(1, 3000) g; INSERT INTO doc SELECT g, 'after', (SELECT string_agg(md5(g::text || h), '') FROM generate_series(1, 90) h) FROM generate_series(1, 5) g;
         UPDATE item SET v = 'after, again' WHERE id % 2 = 0; UPDATE doc SET title = 'after, again'; COMMIT`);
