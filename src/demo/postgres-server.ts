@@ -49,6 +49,7 @@ export interface PostgresServer {
 
 /**
  * Runs Postgres and, when its standard input ends (this process died, however), stops it at once and removes its folder.
+ * The watcher ends with 0 only after that; killed because the server ended first, it leaves the folder to us.
  * Own process group, so that Ctrl-C in a terminal reaches us and not the server: we decide when it stops.
  */
 const GUARD = `
@@ -57,12 +58,13 @@ exec 3<&0
 "$@" >&2 </dev/null 3<&- &
 server=$!
 echo $server
-( read -r _ <&3; kill -QUIT $server; while kill -0 $server 2>/dev/null; do sleep 0.1; done; rm -rf "$folder" ) >/dev/null 2>&1 &
+( read -r _ <&3; trap '' TERM; kill -QUIT $server; exit 0 ) >/dev/null 2>&1 &
 watcher=$!
 exec 3<&-
 wait $server
 status=$?
 kill $watcher 2>/dev/null
+wait $watcher 2>/dev/null && { rm -rf "$folder" || { sleep 0.5; rm -rf "$folder"; }; } 2>/dev/null
 exit $status
 `;
 
