@@ -2,7 +2,7 @@
 # Installs the foreign readers and real servers that the interop tests use, from package registries alone (PyPI, Maven Central, the Go module proxy):
 #
 #   venv/     PyIceberg, DuckDB with its Iceberg extension, ClickHouse as a library, Spark (pyspark carries Spark's jars; one download instead of 250 through Maven)
-#   spark/    Iceberg's Spark runtime and java/EqualityDeletes.java
+#   spark/    Iceberg's Spark runtime, java/EqualityDeletes.java and java/TableAudit.java
 #   jars/     Iceberg's reference REST catalog: the servlet of its own REST fixture, over JDBC and SQLite so that tables survive a kill.
 #             The fixture's ready-made jar is not on Maven Central; java/RestCatalog.java starts the same servlet. Also the AWS bundle that Spark uses.
 #   bin/      versitygw, an S3 gateway over a folder: conditional writes are atomic (one of 20 racing `If-None-Match: *` wins), multipart,
@@ -65,7 +65,7 @@ install_jars() {
   mvn -q -B -f "$here/pom.xml" "$MAVEN_DEPENDENCY_PLUGIN:copy-dependencies" -DoutputDirectory="$target/jars" -DincludeScope=runtime
   mvn -q -B -f "$here/pom.xml" "$MAVEN_DEPENDENCY_PLUGIN:copy" -Dartifact="$SPARK_RUNTIME" -DoutputDirectory="$target/spark"
   javac -d "$target/classes" -cp "$target/jars/*" "$here/java/RestCatalog.java"
-  javac -d "$target/spark/classes" -cp "$target/spark/*" "$here/java/EqualityDeletes.java"
+  javac -d "$target/spark/classes" -cp "$target/spark/*" "$here/java/EqualityDeletes.java" "$here/java/TableAudit.java"
   echo "$stamp" >"$target/jars.stamp"
 }
 

@@ -105,8 +105,13 @@ def delete_by_equality(request):
     jvm.EqualityDeletes.commit(table, request["column"], values)
 
 
+def audit(request):
+    jvm = SPARK._jvm
+    return list(jvm.TableAudit.of(jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable(SPARK._jsparkSession, identifier(request["source"]))))
+
+
 def version(_request):
     return f"Spark {SPARK.version}, Iceberg {SPARK._jvm.org.apache.iceberg.IcebergBuild.version()}"
 
 
-serve(ANSWERS, {"read": read, "sql": sql, "deleteByEquality": delete_by_equality, "version": version})
+serve(ANSWERS, {"read": read, "sql": sql, "deleteByEquality": delete_by_equality, "audit": audit, "version": version})

@@ -36,6 +36,15 @@ export class SparkReader extends PythonReader {
   async deleteByEquality(source: TableSource, column: string, values: readonly string[]): Promise<void> {
     await this.process.call('deleteByEquality', { source, column, values });
   }
+
+  /**
+   * Reads every manifest of every snapshot and plans a scan with Iceberg's Java library.
+   * @returns what was read, and one text for everything that contradicts itself: totals of summaries, sequence numbers, counts and lengths of files
+   */
+  async audit(source: TableSource): Promise<{ readonly read: string; readonly problems: readonly string[] }> {
+    const [read, ...problems] = (await this.process.call('audit', { source })).value as string[];
+    return { read: read!, problems };
+  }
 }
 
 /** One column of a table that PyIceberg is to write; values as CanonicalRow texts where the type has no JSON form. */
