@@ -37,12 +37,24 @@ export async function compareTable(pg: SourceClient, clickhouse: ClickHouse, tab
   const source = Object.values((await pg.rows(fingerprintSelect(table, columns, { where: options.sourceWhere })))[0]!);
   const target = await clickhouse.readTable(location, columns, { where: options.where }).fingerprint();
   if (target.every((part, i) => part === source[i])) return { equal: true, rows: Number(target[0]), missing: NOTHING, extra: NOTHING, different: NOTHING };
-  const sourceRows = await pg.rows<{ k: string; h: string }>(`SELECT ${key.length === 0 ? postgresRowHash(columns) : `json_build_array(${key.map(postgresExpression).join(', ')})::text`} AS k, ${postgresRowHash(columns)} AS h FROM ${table}${options.sourceWhere === undefined ? '' : ` WHERE ${options.sourceWhere}`}`);
-  const targetRows = await clickhouse.query(`SELECT ${[clickHouseRowHash(columns), ...key.map(clickHouseExpression)].join(', ')} FROM {table}${options.where === undefined ? '' : ` WHERE ${options.where}`}`, location);
-  return {
-    equal: false, rows: Number(target[0]),
-    ...differences(sourceRows.map(({ k, h }) => [key.length === 0 ? k : JSON.stringify(JSON.parse(k)), h] as const), targetRows.map(([h, ...k]) => [key.length === 0 ? (h as string) : JSON.stringify(k), h as string] as const)),
-  };
+  const keyOfRow = key.length === 0 ? [] : key.map(clickHouseExpression);
+  const targetRows = await clickhouse.query(`SELECT ${[clickHouseRowHash(columns), ...keyOfRow].join(', ')} FROM {table}${where(options.where)}`, location);
+  return { equal: false, rows: Number(target[0]), ...differences(await sourceKeys(pg, table, columns, key, options.sourceWhere), targetKeys(targetRows)) };
+}
+
+const where = (condition: string | undefined): string => (condition === undefined ? '' : ` WHERE ${condition}`);
+
+/** Key (as JSON; without a key the hash) and hash of each row of the source. */
+export async function sourceKeys(pg: SourceClient, table: string, columns: readonly Column[], key: readonly Column[], condition?: string): Promise<KeyAndHash[]> {
+  const hash = postgresRowHash(columns);
+  const keyText = key.length === 0 ? hash : `json_build_array(${key.map(postgresExpression).join(', ')})::text`;
+  const rows = await pg.rows<{ k: string; h: string }>(`SELECT ${keyText} AS k, ${hash} AS h FROM ${table}${where(condition)}`);
+  return rows.map(({ k, h }) => [key.length === 0 ? k : JSON.stringify(JSON.parse(k)), h]);
+}
+
+/** The same of rows that are the hash and then the key's values. */
+export function targetKeys(rows: readonly unknown[][]): KeyAndHash[] {
+  return rows.map(([hash, ...key]) => [key.length === 0 ? (hash as string) : JSON.stringify(key), hash as string]);
 }
 
 /** One line per kind of difference, for assertion messages. */
@@ -51,7 +63,7 @@ export function describeComparison(table: string, c: Comparison): string {
   return `${table}: ${c.rows} rows; ${c.equal ? 'equal to the source' : kinds.join('; ')}`;
 }
 
-type KeyAndHash = readonly [key: string, hash: string];
+export type KeyAndHash = readonly [key: string, hash: string];
 
 /** Matches rows of both sides: equal ones first, then those with the same key as different, the rest as missing or extra. */
 export function differences(source: readonly KeyAndHash[], target: readonly KeyAndHash[]): Pick<Comparison, 'missing' | 'extra' | 'different'> {

@@ -31,11 +31,7 @@ export function readTableState(folder: string): TableState | undefined {
   return { version, properties: read.properties ?? {}, refs: read.refs ?? {}, snapshots: read.snapshots ?? [], schema: schema.fields, identifierFieldIds: schema['identifier-field-ids'] ?? [] };
 }
 
-/**
- * Whether readers see the whole initial load of a table: it exists, no load is in progress and its position is known. A
- * table whose source was empty may have no snapshot.
- */
+/** Whether the initial load of a table is readable: it and its position are one commit. A table whose source was empty has no rows. */
 export function isLoaded(folder: string): boolean {
-  const state = readTableState(folder);
-  return state !== undefined && state.properties['walberg.lsn'] !== undefined && state.properties['walberg.load'] === undefined;
+  return readTableState(folder)?.properties['walberg.lsn'] !== undefined;
 }
