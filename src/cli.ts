@@ -77,7 +77,8 @@ async function run(file: string | undefined, hooks: PipelineHooks): Promise<numb
   });
   try {
     await observers.start();
-    for (const note of result.notes) logger.info(describeNote(note));
+    // Defaults that differ from Debezium's are for `check`, not for every start.
+    for (const note of result.notes) logger[note.kind === 'default' ? 'debug' : 'info'](describeNote(note));
     await runPipeline({ config, listeners: observers.listeners, stop, ...hooks });
     logger.info('stopped');
     return 0;

@@ -17,7 +17,12 @@ export interface FoundTable {
   readonly existing: LoadedTable | undefined;
   /** Position of the last commit of ours; undefined before the first. */
   readonly position: bigint | undefined;
+  /** A reload was begun and has not ended: what the table holds is worth nothing, whatever its position. */
+  readonly reloadPending: boolean;
 }
+
+/** Set before the slot of a reload is made, removed by the commit that ends the reload: a process may die in between. */
+export const RELOAD_PENDING = 'walberg.reload-pending';
 
 /** Plans every captured table and looks up what is in the catalog. Nothing is created. */
 export async function findTables(config: WalbergConfig, source: OpenSource, catalog: Catalog): Promise<FoundTable[]> {
@@ -25,7 +30,7 @@ export async function findTables(config: WalbergConfig, source: OpenSource, cata
   const found: FoundTable[] = [];
   for (const { plan, identifier } of planned) {
     const existing = await catalog.loadTable(identifier);
-    found.push({ plan, identifier, existing, position: existing === undefined ? undefined : positionOf(existing, config, source) });
+    found.push({ plan, identifier, existing, position: existing === undefined ? undefined : positionOf(existing, config, source), reloadPending: existing?.metadata.properties[RELOAD_PENDING] !== undefined });
   }
   await refuseServerBehind(source, found);
   return found;
@@ -47,6 +52,19 @@ export function planTables(config: WalbergConfig, tables: OpenSource['tables']):
     names.set(identifier.name, source);
     return { plan, identifier };
   });
+}
+
+/** Marks every table that holds a position: from here on it is loaded anew, also by a process that comes later. */
+export async function markForReload(tables: readonly FoundTable[], catalog: Catalog): Promise<FoundTable[]> {
+  return Promise.all(tables.map(async (table) => {
+    const { existing } = table;
+    if (existing === undefined || table.position === undefined || table.reloadPending) return table;
+    const marked = await catalog.commitTable(existing, {
+      requirements: [{ type: 'assert-table-uuid', uuid: existing.metadata['table-uuid'] }],
+      updates: [{ action: 'set-properties', updates: { [RELOAD_PENDING]: 'true' } }],
+    });
+    return { ...table, existing: marked, reloadPending: true };
+  }));
 }
 
 /** The table of `found`, created if it does not exist. */

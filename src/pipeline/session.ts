@@ -8,8 +8,9 @@ import type { Encoder } from '../parquet/encode-types.js';
 import type { Storage } from '../storage/storage.js';
 import { buildTarget } from './build-target.js';
 import { loadTables, type LoadRequest } from './load-table.js';
+import { readSlot } from '../postgres/slot.js';
 import { openSlot, openSource, type OpenSource } from './open-source.js';
-import { findTables, openTable, type FoundTable } from './open-tables.js';
+import { findTables, markForReload, openTable, RELOAD_PENDING, type FoundTable } from './open-tables.js';
 import { PartWriter } from './part-writer.js';
 import { StreamSession } from './stream-session.js';
 import { targetName, type TableTarget } from './table-target.js';
@@ -38,18 +39,20 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
   const partWriter = new PartWriter({ encoder, storage, config: config.pipeline, events, process, signal: abort.signal });
   const source = await openSource(config.source, (client, identity, refs) => refuseUnpublished(config, client, identity, refs, catalog, context.loaded));
   try {
-    const found = await findTables(config, source, catalog);
+    let found = await findTables(config, source, catalog);
     const { snapshotMode } = config.source;
     const position = found.reduce<bigint | undefined>((min, t) => (t.position === undefined || (min !== undefined && min < t.position) ? min : t.position), undefined);
-    const slot = await openSlot(config.source, source.client, { position, reload: snapshotMode === 'always' || snapshotMode === 'when_needed' }, events, ended);
-    const reloadAll = (snapshotMode === 'always' && !context.loaded) || (snapshotMode === 'when_needed' && slot.created && position !== undefined);
+    const slotIsGone = position !== undefined && await readSlot(source.client, config.source.slotName) === undefined;
+    const reload = (snapshotMode === 'always' && !context.loaded) || (slotIsGone && (snapshotMode === 'always' || snapshotMode === 'when_needed'));
+    if (reload) found = await markForReload(found, catalog);
+    const slot = await openSlot(config.source, source.client, { position, reload }, events, ended);
     const targets: TableTarget[] = [];
     const loads: LoadRequest[] = [];
     for (const table of found) {
       const target = await openTarget(table, context, source, process, abort.signal);
       targets.push(target);
-      if (table.position !== undefined && !reloadAll) continue;
-      loads.push({ target, empty: reloadAll && target.plan.mode !== 'append', rows: snapshotMode !== 'no_data' });
+      if (table.position !== undefined && !table.reloadPending) continue;
+      loads.push({ target, empty: table.reloadPending && target.plan.mode !== 'append', rows: snapshotMode !== 'no_data', removeProperties: table.reloadPending ? [RELOAD_PENDING] : [] });
     }
     for (const { name, identifier, plan, committer } of targets) {
       events.tableReady({ table: name, target: targetName(identifier), mode: plan.mode, position: committer.position, note: plan.notes.length === 0 ? undefined : plan.notes.join(' ') });
