@@ -114,7 +114,7 @@ export class PipelineRun {
   }
 
   #changed(): void {
-    for (const look of [...this.#waiters]) look();
+    for (const look of this.#waiters) look();
   }
 
   #listener(): PipelineListener {
