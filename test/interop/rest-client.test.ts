@@ -65,7 +65,7 @@ describe('RestCatalog on the reference server', () => {
     const table = await newTable();
     const { metadata } = table;
     assert.equal(metadata['format-version'], 2);
-    assert.deepEqual(metadata.schemas[0].fields.map(({ name, type, required }) => [name, String(type).replace(' ', ''), required]), [['id', 'long', true], ['amount', 'decimal(38,4)', false], ['at', 'timestamptz', false]]);
+    assert.deepEqual(metadata.schemas[0].fields.map(({ name, type, required }) => [name, JSON.stringify(type).replaceAll(/[" ]/g, ''), required]), [['id', 'long', true], ['amount', 'decimal(38,4)', false], ['at', 'timestamptz', false]]);
     assert.deepEqual(metadata.schemas[0]['identifier-field-ids'], [metadata.schemas[0].fields[0].id]);
     assert.equal(metadata.properties.owner, 'walberg');
     assert.equal(metadata['current-snapshot-id'], null);

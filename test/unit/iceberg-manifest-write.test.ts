@@ -111,7 +111,10 @@ function fieldList(schema: AvscRecord): string[] {
   const lines: string[] = [];
   const visit = (node: AvscSchema): void => {
     if (typeof node === 'string') return;
-    if ('length' in node) return void (node as readonly AvscSchema[]).forEach(visit);
+    if ('length' in node) {
+      for (const part of node as readonly AvscSchema[]) visit(part);
+      return;
+    }
     const record = node as AvscRecord;
     if (record.type === 'array') {
       const entry = record.items as AvscRecord;
