@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { FaultRun, type Mode } from '../support/fault-run.js';
+import { FaultRun, type Mode, SHOP } from '../support/fault-run.js';
 import { openTestBed, type TestBed } from '../support/test-bed.js';
 
 const MODES = ['mirror', 'append'] satisfies Mode[];
@@ -81,6 +81,32 @@ describe('transactions of their own kind', { concurrency: 2 }, () => {
       }
       await run.finish();
     });
+  });
+
+  test('a value changes before it is read for an earlier change: no snapshot shows a row that never was', async () => {
+    await FaultRun.with(bed, 'mirror', async (run) => {
+      const pipeline = await run.startLoaded();
+      const [changer, locker] = await Promise.all([bed.client(run.name), bed.client(run.name)]);
+      try {
+        await changer.rows("BEGIN; UPDATE big SET title = 'first'; UPDATE doc SET title = 'first' WHERE id < 9");
+        const locked = locker.rows('BEGIN; LOCK TABLE big IN ACCESS EXCLUSIVE MODE');
+        await run.untilSource('the lock to be asked for', "SELECT count(*) = 1 FROM pg_locks WHERE NOT granted AND relation = 'big'::regclass");
+        await changer.rows('COMMIT');
+        await locked;
+        // One reader serves all tables: while it waits for this one, the other's turn does not come.
+        await run.untilSource('the reader to wait', "SELECT count(*) = 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'walberg read-back' AND wait_event_type = 'Lock'");
+        const commits = (): number => pipeline.commits.filter((c) => c.table === 'public.doc').length;
+        const before = commits();
+        pipeline.catalog.add({ on: 'commitTable', nth: 2, where: ({ name }) => name.endsWith('doc'), action: { kind: 'slow', ms: 2000 } });
+        await changer.rows("UPDATE doc SET title = 'second', body = repeat('new', 1000) WHERE id < 9");
+        await locker.rows('COMMIT');
+        await pipeline.until('the commit', () => commits() > before);
+        assert.deepEqual(await bed.clickhouse.query("SELECT toString(count()) FROM {table} WHERE title = 'first' AND startsWith(body, 'new')", bed.location(run.name, 'doc')), [['0']]);
+      } finally {
+        await Promise.all([changer.close(), locker.close()]);
+      }
+      await run.finish();
+    }, `${SHOP}; CREATE TABLE big (LIKE doc INCLUDING ALL); INSERT INTO big SELECT * FROM doc WHERE id = 1`, ['big', 'doc', 'item']);
   });
 
   test('TRUNCATE is no change of a table that is appended to, and the rows around it are', async () => {
