@@ -15,7 +15,10 @@ import { assertSameRows } from './same-rows.js';
 const NAME = 'kills';
 const KILLS = 22;
 const SHORTEST_LIFE_MS = 200;
-const LONGEST_LIFE_MS = 3500;
+const LONGEST_LIFE_MS = 3000;
+/** Share of the processes that are killed at a random moment after their start, whatever they do; the others live on for a random time after their first commit. */
+const EARLY = 0.35;
+const LONGEST_AFTER_COMMIT_MS = 1500;
 const SHORTEST_OUTAGE_MS = 100;
 const LONGEST_OUTAGE_MS = 1500;
 /** Before which kills a server is gone for a while. */
@@ -64,9 +67,10 @@ describe('a process that is killed again and again, over servers that are killed
     try {
       for (let kill = 1; kill <= KILLS; kill++) {
         daemon = await startDaemon({ config: properties() });
-        const ends = [CATALOG_OUTAGES.includes(kill) && outage(lake.catalog, random), STORAGE_OUTAGES.includes(kill) && outage(lake.s3, random)];
-        outages = Promise.all(ends);
-        await Promise.race([sleep(random.int(SHORTEST_LIFE_MS, LONGEST_LIFE_MS)), daemon.exited, working]);
+        const early = random.chance(EARLY);
+        if (!early) await Promise.race([daemon.waitForLog(/"committed /), daemon.exited, working]);
+        outages = Promise.all([CATALOG_OUTAGES.includes(kill) && outage(lake.catalog, random), STORAGE_OUTAGES.includes(kill) && outage(lake.s3, random)]);
+        await Promise.race([sleep(early ? random.int(SHORTEST_LIFE_MS, LONGEST_LIFE_MS) : random.int(0, LONGEST_AFTER_COMMIT_MS)), daemon.exited, working]);
         assert.equal(daemon.exit, undefined, `before kill ${kill} the daemon ended by itself: ${daemon.exit && describeExit(daemon.exit)} (${message})\n${daemon.logTail()}`);
         await daemon.kill9();
         await outages;
@@ -85,8 +89,9 @@ describe('a process that is killed again and again, over servers that are killed
     }
   }
 
+  /** Begins before or after the kill, ends after it or before. */
   async function outage(server: { kill(): Promise<void>; restart(): Promise<void> }, random: Random): Promise<void> {
-    const [start, length] = [random.int(0, LONGEST_LIFE_MS / 2), random.int(SHORTEST_OUTAGE_MS, LONGEST_OUTAGE_MS)];
+    const [start, length] = [random.int(0, LONGEST_AFTER_COMMIT_MS), random.int(SHORTEST_OUTAGE_MS, LONGEST_OUTAGE_MS)];
     await sleep(start);
     await server.kill();
     await sleep(length);
