@@ -23,7 +23,7 @@ export interface SessionContext {
   readonly storage: Storage;
   readonly encoder: Encoder;
   readonly events: PipelineEvents;
-  /** Tables were loaded by this process: `snapshot.mode=always` loads once per start, not once per reconnect. */
+  /** Tables were loaded, or marked for it, by this process: `snapshot.mode=always` loads once per start, not once per reconnect. */
   loaded: boolean;
 }
 
@@ -44,7 +44,11 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     const position = found.reduce<bigint | undefined>((min, t) => (t.position === undefined || (min !== undefined && min < t.position) ? min : t.position), undefined);
     const slotIsGone = position !== undefined && await readSlot(source.client, config.source.slotName) === undefined;
     const reload = (snapshotMode === 'always' && !context.loaded) || (slotIsGone && (snapshotMode === 'always' || snapshotMode === 'when_needed'));
-    if (reload) found = await markForReload(found, catalog);
+    if (reload) {
+      found = await markForReload(found, catalog);
+      // The marks say what is left to load, also to later sessions: a table that is done is not loaded twice.
+      context.loaded = true;
+    }
     const slot = await openSlot(config.source, source.client, { position, reload }, events, ended);
     const targets: TableTarget[] = [];
     const loads: LoadRequest[] = [];
