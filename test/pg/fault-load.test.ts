@@ -48,6 +48,45 @@ describe('loads that are disturbed', { concurrency: 4 }, () => {
     });
   }
 
+  for (const mode of MODES) {
+    test(`snapshot.mode=always: what was loaded before the interruption is not loaded twice, ${mode}`, async () => {
+      await FaultRun.with(bed, mode, async (run) => {
+        const always = { 'debezium.source.snapshot.mode': 'always' };
+        const pipeline = await run.startLoaded({ storage: [{ on: 'write', where: ofTable('item'), action: { kind: 'fail', code: 'STORAGE_FULL' } }] }, always);
+        assert.deepEqual(pipeline.failures, ['STORAGE_FULL']);
+        for (const [table, rows] of [['doc', 20], ['item', 800]] as const) assert.deepEqual(await bed.clickhouse.query('SELECT toString(count()) FROM {table}', bed.location(run.name, table)), [[String(rows)]]);
+        await run.rounds(1);
+        await run.finish();
+      });
+    });
+  }
+
+  test('snapshot.mode=when_needed: the load that a lost slot needs is interrupted, and begins again', async () => {
+    await FaultRun.with(bed, 'mirror', async (run) => {
+      const whenNeeded = { 'debezium.source.snapshot.mode': 'when_needed' };
+      await (await run.startLoaded({}, whenNeeded)).stop();
+      await run.pg.rows('SELECT pg_drop_replication_slot($1)', [run.name]);
+      await run.rounds(2);
+      const pipeline = await run.startLoaded({ storage: [{ on: 'write', where: ofTable('item'), action: { kind: 'fail', code: 'STORAGE_FULL' } }] }, whenNeeded);
+      assert.deepEqual(pipeline.failures, ['STORAGE_FULL']);
+      await run.rounds(1);
+      await run.finish();
+    });
+  });
+
+  test('snapshot.mode=when_needed: the load that a lost slot needs is interrupted, and another process goes on', async () => {
+    await FaultRun.with(bed, 'mirror', async (run) => {
+      const whenNeeded = { 'debezium.source.snapshot.mode': 'when_needed' };
+      await (await run.startLoaded({}, whenNeeded)).stop();
+      await run.pg.rows('SELECT pg_drop_replication_slot($1)', [run.name]);
+      await run.rounds(2);
+      const pipeline = run.start({ storage: [{ on: 'write', where: ofTable('item'), action: { kind: 'fail', code: 'STORAGE_AUTH' } }] }, whenNeeded);
+      assert.equal((await pipeline.fails()).code, 'STORAGE_AUTH');
+      await run.startLoaded({}, whenNeeded);
+      await run.finish();
+    });
+  });
+
   test('changes before, during and after the load of each table', async () => {
     await FaultRun.with(bed, 'mirror', async (run) => {
       const gates = [new Gate(), new Gate(), new Gate()] as const;
