@@ -2,7 +2,7 @@ import type { WalbergConfig } from '../config/config.js';
 import { targetTableName } from '../config/naming.js';
 import { WalbergError } from '../errors/error.js';
 import type { Catalog, LoadedTable, TableIdentifier } from '../iceberg/catalog/catalog.js';
-import { readPosition } from '../iceberg/commit/position.js';
+import { readPosition, type StoredPosition } from '../iceberg/commit/position.js';
 import type { OpenSource } from './open-source.js';
 import { formatLsn } from '../postgres/lsn.js';
 import { insertLsn } from '../postgres/wal-position.js';
@@ -17,6 +17,8 @@ export interface FoundTable {
   readonly existing: LoadedTable | undefined;
   /** Position of the last commit of ours; undefined before the first. */
   readonly position: bigint | undefined;
+  /** OID of the table that the last commit of ours came from; undefined when it was not kept. */
+  readonly sourceOid: number | undefined;
   /** A reload was begun and has not ended: what the table holds is worth nothing, whatever its position. */
   readonly reloadPending: boolean;
 }
@@ -30,7 +32,8 @@ export async function findTables(config: WalbergConfig, source: OpenSource, cata
   const found: FoundTable[] = [];
   for (const { plan, identifier } of planned) {
     const existing = await catalog.loadTable(identifier);
-    found.push({ plan, identifier, existing, position: existing === undefined ? undefined : positionOf(existing, config, source), reloadPending: existing?.metadata.properties[RELOAD_PENDING] !== undefined });
+    const stored = existing === undefined ? undefined : positionOf(existing, config, source);
+    found.push({ plan, identifier, existing, position: stored?.lsn, sourceOid: stored?.sourceOid, reloadPending: existing?.metadata.properties[RELOAD_PENDING] !== undefined });
   }
   await refuseServerBehind(source, found);
   return found;
@@ -74,7 +77,7 @@ export async function openTable(found: FoundTable, config: WalbergConfig, catalo
   return catalog.createTable(found.identifier, { schema: icebergSchema(found.plan), properties: { 'format-version': '2', ...config.sink.tableProperties } });
 }
 
-function positionOf(table: LoadedTable, config: WalbergConfig, source: OpenSource): bigint | undefined {
+function positionOf(table: LoadedTable, config: WalbergConfig, source: OpenSource): StoredPosition | undefined {
   const name = targetName(table.identifier);
   if (table.metadata['format-version'] !== 2) {
     throw new WalbergError('FORMAT_UNSUPPORTED', `Table ${name} has format version ${table.metadata['format-version']}`, { context: { table: name } });
@@ -93,7 +96,7 @@ function positionOf(table: LoadedTable, config: WalbergConfig, source: OpenSourc
       context: { table: name, slot: stored.slot }, hint: `Set debezium.source.slot.name=${stored.slot}, or load into another namespace.`,
     });
   }
-  return stored.lsn;
+  return stored;
 }
 
 async function refuseServerBehind(source: OpenSource, tables: readonly FoundTable[]): Promise<void> {

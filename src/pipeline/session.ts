@@ -12,6 +12,7 @@ import { readSlot } from '../postgres/slot.js';
 import { openSlot, openSource, type OpenSource } from './open-source.js';
 import { findTables, markForReload, openTable, RELOAD_PENDING, type FoundTable } from './open-tables.js';
 import { PartWriter } from './part-writer.js';
+import { refuseOtherSources } from './same-source.js';
 import { StreamSession } from './stream-session.js';
 import { targetName, type TableTarget } from './table-target.js';
 import { refuseUnpublished } from './unpublished.js';
@@ -44,6 +45,7 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     const position = found.reduce<bigint | undefined>((min, t) => (t.position === undefined || (min !== undefined && min < t.position) ? min : t.position), undefined);
     const slotIsGone = position !== undefined && await readSlot(source.client, config.source.slotName) === undefined;
     const reload = (snapshotMode === 'always' && !context.loaded) || (slotIsGone && (snapshotMode === 'always' || snapshotMode === 'when_needed'));
+    if (!reload) refuseOtherSources(found);
     if (reload) {
       found = await markForReload(found, catalog);
       // The marks say what is left to load, also to later sessions: a table that is done is not loaded twice.
@@ -85,6 +87,7 @@ async function openTarget(found: FoundTable, context: SessionContext, source: Op
     storage,
     slot: config.source.slotName,
     systemId: source.identity.systemId,
+    sourceOid: found.plan.source.oid,
     process,
     retries: config.pipeline.commitRetries,
     initialMs: config.pipeline.retryInitialMs,

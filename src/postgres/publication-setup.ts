@@ -3,7 +3,7 @@ import { isWalbergError, WalbergError } from '../errors/error.js';
 import type { SourceClient } from './client.js';
 import { type Publication, readPublication } from './publication.js';
 import { quoteIdentifier, quoteTable } from './quote.js';
-import { listTables, type TableRef } from './table-selection.js';
+import { listTables, type TableRef, verifyNames } from './table-selection.js';
 
 type PublicationConfig = Pick<SourceConfig, 'publicationName' | 'publicationAutocreate' | 'publishViaPartitionRoot' | 'skippedOperations'>;
 
@@ -42,11 +42,13 @@ export async function ensurePublication(client: SourceClient, config: Publicatio
 /**
  * Checks that the publication sends what is captured. Run at start and again and again while streaming: from PostgreSQL 18 a
  * missing publication is not an error of the stream, it just stays empty while the slot moves on. `since` is the publication as
- * it was when the stream began. Throws PUBLICATION_MISSING or PUBLICATION_INCOMPLETE with the SQL to run.
+ * it was when the stream began; from then on names must not pass to other tables either (`verifyNames`). Throws PUBLICATION_MISSING,
+ * PUBLICATION_INCOMPLETE with the SQL to run, SCHEMA_CHANGED.
  */
 export async function verifyPublication(client: SourceClient, config: PublicationConfig, tables: readonly TableRef[], since?: Publication): Promise<Publication> {
   const publication = await readExisting(client, config, tables);
   const context = { publication: config.publicationName };
+  if (since !== undefined) await verifyNames(client, tables);
   if (since !== undefined && since.oid !== publication.oid) {
     throw new WalbergError('PUBLICATION_MISSING', `Publication ${config.publicationName} was dropped and created again`, { context, hint: 'Changes made in between were not published: create a new slot and reload the tables.' });
   }

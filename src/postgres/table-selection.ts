@@ -59,6 +59,37 @@ export async function selectTables(client: SourceClient, source: SourceConfig): 
   return tables;
 }
 
+/**
+ * Checks that names and tables still belong together: rows are streamed by OID, so a table that was renamed would go on to fill
+ * the Iceberg table of its old name, and one that took its name would never be seen. SCHEMA_CHANGED. A table that is gone
+ * without another in its place is no matter here: the publication tells.
+ */
+export async function verifyNames(client: SourceClient, tables: readonly TableRef[]): Promise<void> {
+  const rows = await client.rows<Record<'oid' | 'nspname' | 'relname', string>>(`
+    SELECT c.oid, n.nspname, c.relname
+      FROM pg_catalog.unnest($1::pg_catalog.oid[]) AS w (oid)
+      JOIN pg_catalog.pg_class c ON c.oid = w.oid
+      JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+    UNION
+    SELECT c.oid, n.nspname, c.relname
+      FROM ROWS FROM (pg_catalog.unnest($2::pg_catalog.text[]), pg_catalog.unnest($3::pg_catalog.text[])) AS w (nspname, relname)
+      JOIN pg_catalog.pg_namespace n ON n.nspname = w.nspname
+      JOIN pg_catalog.pg_class c ON c.relnamespace = n.oid AND c.relname = w.relname`, [tables.map((t) => t.oid), tables.map((t) => t.schema), tables.map((t) => t.name)]);
+  const byOid = new Map(rows.map((r) => [Number(r.oid), `${r.nspname}.${r.relname}`]));
+  const byName = new Map(rows.map((r) => [`${r.nspname}.${r.relname}`, Number(r.oid)]));
+  for (const { oid, schema, name } of tables) {
+    const table = `${schema}.${name}`;
+    const named = byOid.get(oid);
+    if (named !== undefined && named !== table) {
+      throw new WalbergError('SCHEMA_CHANGED', `Table ${table} was given the name ${named} while Walberg was running`, { context: { table, oid }, hint: 'Restart Walberg: the table is captured under its new name then, if the include lists match that, and loaded anew.' });
+    }
+    const now = byName.get(table);
+    if (now !== undefined && now !== oid) {
+      throw new WalbergError('SCHEMA_CHANGED', `Table ${table} was dropped and made again while Walberg was running`, { context: { table, oid: now, was: oid }, hint: 'Drop or rename its Iceberg table and restart Walberg, so that it is loaded anew.' });
+    }
+  }
+}
+
 function followsPublication(source: SourceConfig, publication: Publication | undefined, table: TableRef): boolean {
   const byHand = source.publicationAutocreate === 'disabled' || source.publicationAutocreate === 'no_tables';
   if (!byHand || publication === undefined || source.tableInclude.length > 0 || source.schemaInclude.length > 0) return false;

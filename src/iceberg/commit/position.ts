@@ -6,6 +6,8 @@ import { WalbergError } from '../../errors/error.js';
 export const LSN = 'walberg.lsn';
 export const SLOT = 'walberg.slot';
 export const SYSTEM_ID = 'walberg.system-id';
+/** OID of the source table: a name may pass to another table, an OID does not. */
+export const SOURCE_OID = 'walberg.source-oid';
 /** Unique per commit, the same over its attempts: tells an own commit whose reply was lost from anybody else's. */
 export const COMMIT_ID = 'walberg.commit-id';
 /** The writing process, random per process. */
@@ -16,6 +18,7 @@ export interface StoredPosition {
   readonly lsn: bigint;
   readonly slot?: string;
   readonly systemId?: string;
+  readonly sourceOid?: number;
   readonly commitId?: string;
   readonly process?: string;
 }
@@ -55,5 +58,5 @@ export function readPosition(table: LoadedTable, ref = 'main'): StoredPosition |
 function positionIn(values: Readonly<Record<string, string>>): StoredPosition | undefined {
   const lsn = values[LSN];
   if (lsn === undefined) return undefined;
-  return { lsn: parsePosition(lsn), slot: values[SLOT], systemId: values[SYSTEM_ID], commitId: values[COMMIT_ID], process: values[PROCESS] };
+  return { lsn: parsePosition(lsn), slot: values[SLOT], systemId: values[SYSTEM_ID], ...(values[SOURCE_OID] === undefined ? {} : { sourceOid: Number(values[SOURCE_OID]) }), commitId: values[COMMIT_ID], process: values[PROCESS] };
 }
