@@ -27,6 +27,8 @@ const SESSION_SETTINGS: Readonly<Record<string, string>> = {
   client_encoding: 'UTF8',
   search_path: 'pg_catalog',
   row_security: 'off',
+  // A database may be read-only by default; the publication is made nevertheless.
+  default_transaction_read_only: 'off',
   // A commit of ours (a logical message) must be on disk here, but need not wait for standbys.
   synchronous_commit: 'local',
   statement_timeout: '0',

@@ -31,6 +31,7 @@ const BY_SQLSTATE: Readonly<Record<string, ErrorCode>> = {
   '53300': 'SOURCE_BUSY', // too_many_connections
   '53400': 'SOURCE_BUSY', // configuration_limit_exceeded: no free slot or walsender
   '3D000': 'SOURCE_AUTH', // invalid_catalog_name: no such database
+  '25006': 'SOURCE_SETTINGS', // read_only_sql_transaction: a standby
   '42501': 'SOURCE_PRIVILEGE', // insufficient_privilege
   '58P01': 'SLOT_LOST', // undefined_file: a WAL segment is gone
   '25P03': 'SOURCE_UNREACHABLE', // idle_in_transaction_session_timeout
