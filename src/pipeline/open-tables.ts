@@ -19,6 +19,8 @@ export interface FoundTable {
   readonly position: bigint | undefined;
   /** OID of the table that the last commit of ours came from; undefined when it was not kept. */
   readonly sourceOid: number | undefined;
+  /** How the last commit of ours wrote rows; undefined when it was not kept. */
+  readonly storedMode: string | undefined;
   /** A reload was begun and has not ended: what the table holds is worth nothing, whatever its position. */
   readonly reloadPending: boolean;
 }
@@ -33,7 +35,7 @@ export async function findTables(config: WalbergConfig, source: OpenSource, cata
   for (const { plan, identifier } of planned) {
     const existing = await catalog.loadTable(identifier);
     const stored = existing === undefined ? undefined : positionOf(existing, config, source);
-    found.push({ plan, identifier, existing, position: stored?.lsn, sourceOid: stored?.sourceOid, reloadPending: existing?.metadata.properties[RELOAD_PENDING] !== undefined });
+    found.push({ plan, identifier, existing, position: stored?.lsn, sourceOid: stored?.sourceOid, storedMode: stored?.mode, reloadPending: existing?.metadata.properties[RELOAD_PENDING] !== undefined });
   }
   await refuseServerBehind(source, found);
   return found;

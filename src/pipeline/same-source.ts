@@ -19,3 +19,22 @@ export function refuseOtherSources(tables: readonly FoundTable[]): void {
     });
   }
 }
+
+/** A mode can go on in tables that were written in it or in one before it: each keeps rows that the ones before it remove. */
+const WIDENING = ['mirror', 'soft', 'append'] as const;
+
+/**
+ * Refuses tables that hold rows which the mode of now would never remove: TABLE_INCOMPATIBLE. A mirror writes no delete for an
+ * INSERT, because the key of a new row is in no table; but rows that were kept after their DELETE, and rows of a log, are.
+ */
+export function refuseOtherModes(tables: readonly FoundTable[]): void {
+  for (const { plan, identifier, position, storedMode, reloadPending } of tables) {
+    if (position === undefined || storedMode === undefined || reloadPending) continue;
+    if (WIDENING.findIndex((m) => m === storedMode) <= WIDENING.indexOf(plan.mode)) continue;
+    const table = qualifiedName(plan.source);
+    throw new WalbergError('TABLE_INCOMPATIBLE', `${targetName(identifier)} was written in ${storedMode} mode and holds rows that ${plan.mode} mode would leave there for ever`, {
+      context: { table, mode: plan.mode, writtenIn: storedMode },
+      hint: `Set upsert and upsert-keep-deletes (and the key of ${table}) back to what they were, or drop or rename ${targetName(identifier)}, so that it is loaded anew.`,
+    });
+  }
+}

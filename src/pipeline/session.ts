@@ -12,7 +12,7 @@ import { readSlot } from '../postgres/slot.js';
 import { openSlot, openSource, type OpenSource } from './open-source.js';
 import { findTables, markForReload, openTable, RELOAD_PENDING, type FoundTable } from './open-tables.js';
 import { PartWriter } from './part-writer.js';
-import { refuseOtherSources } from './same-source.js';
+import { refuseOtherModes, refuseOtherSources } from './same-source.js';
 import { StreamSession } from './stream-session.js';
 import { targetName, type TableTarget } from './table-target.js';
 import { refuseUnpublished } from './unpublished.js';
@@ -45,7 +45,10 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     const position = found.reduce<bigint | undefined>((min, t) => (t.position === undefined || (min !== undefined && min < t.position) ? min : t.position), undefined);
     const slotIsGone = position !== undefined && await readSlot(source.client, config.source.slotName) === undefined;
     const reload = (snapshotMode === 'always' && !context.loaded) || (slotIsGone && (snapshotMode === 'always' || snapshotMode === 'when_needed'));
-    if (!reload) refuseOtherSources(found);
+    if (!reload) {
+      refuseOtherSources(found);
+      refuseOtherModes(found);
+    }
     if (reload) {
       found = await markForReload(found, catalog);
       // The marks say what is left to load, also to later sessions: a table that is done is not loaded twice.
@@ -88,6 +91,7 @@ async function openTarget(found: FoundTable, context: SessionContext, source: Op
     slot: config.source.slotName,
     systemId: source.identity.systemId,
     sourceOid: found.plan.source.oid,
+    mode: found.plan.mode,
     process,
     retries: config.pipeline.commitRetries,
     initialMs: config.pipeline.retryInitialMs,

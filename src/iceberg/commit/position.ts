@@ -8,6 +8,8 @@ export const SLOT = 'walberg.slot';
 export const SYSTEM_ID = 'walberg.system-id';
 /** OID of the source table: a name may pass to another table, an OID does not. */
 export const SOURCE_OID = 'walberg.source-oid';
+/** How rows are written: mirror, soft or append. */
+export const MODE = 'walberg.mode';
 /** Unique per commit, the same over its attempts: tells an own commit whose reply was lost from anybody else's. */
 export const COMMIT_ID = 'walberg.commit-id';
 /** The writing process, random per process. */
@@ -19,6 +21,7 @@ export interface StoredPosition {
   readonly slot?: string;
   readonly systemId?: string;
   readonly sourceOid?: number;
+  readonly mode?: string;
   readonly commitId?: string;
   readonly process?: string;
 }
@@ -58,5 +61,5 @@ export function readPosition(table: LoadedTable, ref = 'main'): StoredPosition |
 function positionIn(values: Readonly<Record<string, string>>): StoredPosition | undefined {
   const lsn = values[LSN];
   if (lsn === undefined) return undefined;
-  return { lsn: parsePosition(lsn), slot: values[SLOT], systemId: values[SYSTEM_ID], ...(values[SOURCE_OID] === undefined ? {} : { sourceOid: Number(values[SOURCE_OID]) }), commitId: values[COMMIT_ID], process: values[PROCESS] };
+  return { lsn: parsePosition(lsn), slot: values[SLOT], systemId: values[SYSTEM_ID], ...(values[SOURCE_OID] === undefined ? {} : { sourceOid: Number(values[SOURCE_OID]) }), ...(values[MODE] === undefined ? {} : { mode: values[MODE] }), commitId: values[COMMIT_ID], process: values[PROCESS] };
 }

@@ -5,7 +5,7 @@ import type { Catalog, LoadedTable } from '../catalog/catalog.js';
 import { Backoff } from './backoff.js';
 import { hasLanded, positionError, samePosition } from './fence.js';
 import { refId, snapshotById } from './history.js';
-import { COMMIT_ID, formatPosition, LSN, PROCESS, readPosition, SLOT, SOURCE_OID, SYSTEM_ID, type StoredPosition } from './position.js';
+import { COMMIT_ID, formatPosition, LSN, MODE, PROCESS, readPosition, SLOT, SOURCE_OID, SYSTEM_ID, type StoredPosition } from './position.js';
 import { prepareRowDelta, type PreparedRowDelta } from './prepare.js';
 import type { RowDelta } from './row-delta.js';
 import { checkReferencedFiles, stageRowDelta, type StagedCommit } from './stage.js';
@@ -21,6 +21,8 @@ export interface CommitterOptions {
   readonly systemId: string;
   /** OID of the source table; absent when the table has none. */
   readonly sourceOid?: number;
+  /** How rows are written; absent when nothing depends on it. */
+  readonly mode?: string;
   /** Random id of this process. */
   readonly process: string;
   /** Attempts of one commit, at least 1. Reading the table after an unknown outcome is not counted: it goes on until it works. */
@@ -198,9 +200,9 @@ export class TableCommitter {
   }
 
   async #stage(run: Run, base: LoadedTable): Promise<StagedCommit> {
-    const { storage, process, slot, systemId, sourceOid } = this.#options;
+    const { storage, process, slot, systemId, sourceOid, mode } = this.#options;
     run.prepared ??= await prepareRowDelta(run.delta, base, storage);
-    const position = { [LSN]: formatPosition(run.delta.endLsn), [SLOT]: slot, [SYSTEM_ID]: systemId, ...(sourceOid === undefined ? {} : { [SOURCE_OID]: String(sourceOid) }), [COMMIT_ID]: run.prepared.commitId, [PROCESS]: process };
+    const position = { [LSN]: formatPosition(run.delta.endLsn), [SLOT]: slot, [SYSTEM_ID]: systemId, ...(sourceOid === undefined ? {} : { [SOURCE_OID]: String(sourceOid) }), ...(mode === undefined ? {} : { [MODE]: mode }), [COMMIT_ID]: run.prepared.commitId, [PROCESS]: process };
     return stageRowDelta(run.prepared, base, storage, {
       ref: this.#ref,
       assertRefs: this.#options.assertRefs,
