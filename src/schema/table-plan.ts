@@ -83,6 +83,7 @@ export function planTable(source: SourceTable, sink: SinkConfig, types: TypeConf
     columns.push({ name: meta.name, type: META_TYPES[meta.field], required: false, source: { from: 'meta', field: meta.field } });
   }
   noteCaseTwins(columns, table, notes);
+  if (source.kind === 'p') notes.push(`Table ${table} is partitioned and captured under its own name: rows that come or go with ATTACH, DETACH, DROP or TRUNCATE of a partition are not in the stream.`);
   return {
     source,
     mode,

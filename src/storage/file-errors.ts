@@ -28,5 +28,5 @@ export function fileError(error: unknown, doing: 'read' | 'write' | 'remove' | '
   const errno = errnoOf(error);
   if (doing === 'read' && isAbsent(error)) return new WalbergError('FILE_MISSING', `No such file: ${location}`, { context: { location }, cause: error });
   const code = CODES[errno ?? ''] ?? 'STORAGE_FAILED';
-  return new WalbergError(code, `Could not ${doing} ${location}: ${errno ?? (error instanceof Error ? error.message : String(error))}`, { context: { location, errno }, cause: error });
+  return new WalbergError(code, `Could not ${doing} ${location}: ${errno ?? (error instanceof Error ? error.message : String(error))}`, { context: { location, errno }, cause: error, ...(code === 'STORAGE_AUTH' ? { hint: 'The account that Walberg runs under must be able to write there: check owner and mode of the folder, and that the file system is not mounted read-only.' } : {}) });
 }
