@@ -122,7 +122,9 @@ export class StreamSession {
       await this.#stream.stop(this.#acker.confirmed);
     } finally {
       for (const timer of this.#timers) clearInterval(timer);
-      this.#position.end(this.#failure ?? new WalbergError('INTERNAL', 'the stream has ended'));
+      const ended = this.#failure ?? new WalbergError('INTERNAL', 'the stream has ended');
+      this.#position.end(ended);
+      for (const flusher of this.#flushers) flusher.end(ended);
       this.options.abort.abort(this.#failure);
       await this.#stream.stop();
       await this.#settle();
@@ -155,8 +157,9 @@ export class StreamSession {
     // Twice: the first round may only wait for commits that were under way.
     for (let round = 0; round < 2; round++) {
       for (const flusher of this.#flushers) flusher.requestFlush();
-      while (this.#flushers.some((f) => f.flushRequested) && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, MIN_TICK_MS));
-      await Promise.all(this.#flushers.map((f) => f.idle()));
+      // Either may wait for the end of a transaction that is half received and still has a long way to go.
+      while (this.#flushers.some((f) => f.flushRequested || f.waitsForTransaction) && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, MIN_TICK_MS));
+      await Promise.all(this.#flushers.filter((f) => !f.waitsForTransaction).map((f) => f.idle()));
     }
   }
 

@@ -24,7 +24,7 @@ export class TableFlusher implements Outstanding {
   #inFlight: Promise<void> | undefined;
   /** Position before the oldest change that is not durable. */
   #durableLsn: bigint | undefined;
-  #boundary: (() => void) | undefined;
+  #boundary: { resolve(): void; reject(error: unknown): void } | undefined;
   #requested = false;
 
   constructor(private readonly options: TableFlusherOptions) {
@@ -57,8 +57,18 @@ export class TableFlusher implements Outstanding {
 
   /** A transaction that touched this table has ended. */
   atBoundary(): void {
-    this.#boundary?.();
+    this.#boundary?.resolve();
     if (this.#requested) this.#flush();
+  }
+
+  /** A commit is under way and goes on only when the transaction that is being received has ended. */
+  get waitsForTransaction(): boolean {
+    return this.#boundary !== undefined;
+  }
+
+  /** Nothing more will be received. */
+  end(error: unknown): void {
+    this.#boundary?.reject(error);
   }
 
   #flush(): void {
@@ -106,7 +116,7 @@ export class TableFlusher implements Outstanding {
   }
 
   async #untilBoundary(): Promise<void> {
-    while (this.writer.inTransaction) await new Promise<void>((resolve) => { this.#boundary = resolve; });
+    while (this.writer.inTransaction) await new Promise<void>((resolve, reject) => { this.#boundary = { resolve, reject }; });
     this.#boundary = undefined;
   }
 
