@@ -12,13 +12,13 @@ describe('a table whose mode is changed between two starts', { timeout: 180_000 
   before(async () => { bed = await openTestBed(); });
   after(() => bed.close());
 
-  const CASES: readonly { name: string; first: Record<string, string>; then: Record<string, string>; refused: RegExp }[] = [
-    { name: 'kept_to_mirror', first: { [UPSERT]: 'true', [KEEP]: 'true' }, then: { [UPSERT]: 'true', [KEEP]: 'false' }, refused: /written in soft mode .* mirror mode/ },
-    { name: 'log_to_mirror', first: { [UPSERT]: 'false' }, then: { [UPSERT]: 'true', [KEEP]: 'false' }, refused: /written in append mode .* mirror mode/ },
-    { name: 'log_to_kept', first: { [UPSERT]: 'false' }, then: { [UPSERT]: 'true', [KEEP]: 'true' }, refused: /written in append mode .* soft mode/ },
+  const CASES: readonly { name: string; first: Record<string, string>; next: Record<string, string>; refused: RegExp }[] = [
+    { name: 'kept_to_mirror', first: { [UPSERT]: 'true', [KEEP]: 'true' }, next: { [UPSERT]: 'true', [KEEP]: 'false' }, refused: /written in soft mode .* mirror mode/ },
+    { name: 'log_to_mirror', first: { [UPSERT]: 'false' }, next: { [UPSERT]: 'true', [KEEP]: 'false' }, refused: /written in append mode .* mirror mode/ },
+    { name: 'log_to_kept', first: { [UPSERT]: 'false' }, next: { [UPSERT]: 'true', [KEEP]: 'true' }, refused: /written in append mode .* soft mode/ },
   ];
 
-  for (const { name, first, then, refused } of CASES) {
+  for (const { name, first, next, refused } of CASES) {
     test(`${name}: refused, and the old mode goes on`, async () => {
       await bed.createDatabase(name);
       const pg = await bed.client(name);
@@ -34,7 +34,7 @@ describe('a table whose mode is changed between two starts', { timeout: 180_000 
         await pg.rows("CREATE TABLE t (id int PRIMARY KEY, v text); INSERT INTO t VALUES (1, 'a'), (2, 'b')");
         await run(first, 'DELETE FROM t WHERE id = 1');
         const [before] = await bed.clickhouse.query('SELECT count() FROM {table}', bed.location(name, 't'));
-        daemon = await startDaemon({ config: { ...bed.config(name, name), ...then } });
+        daemon = await startDaemon({ config: { ...bed.config(name, name), ...next } });
         assert.equal((await daemon.exited).code, 1);
         assert.match(daemon.logs(), refused);
         assert.deepEqual((await bed.clickhouse.query('SELECT count() FROM {table}', bed.location(name, 't')))[0], before);
