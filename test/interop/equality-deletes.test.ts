@@ -25,7 +25,7 @@ const KEYED: readonly KeyedTable[] = [
   // Written as text, though Postgres compares them otherwise: 1.10 = 1.1, 'A' = 'a', padding.
   { table: 'k_numeric', columns: 'k numeric', key: 'k', of: (n) => `(${n})::numeric(12, 4)` },
   { table: 'k_citext', columns: 'k citext', key: 'k', of: (n) => `'Key ' || ${n}` },
-  { table: 'k_char', columns: 'k character(12)', key: 'k', of: (n) => `${n}` },
+  { table: 'k_char', columns: 'k character(12)', key: 'k', of: String },
   // The key is neither first nor in the order of the columns.
   { table: 'k_composite', columns: 'day date, a text, u uuid', key: 'a, u, day', of: (n) => `date '2024-01-01' + (${n}) % 5, (ARRAY['', 'ä', 'k:1'])[abs((${n}) % 3) + 1], md5((${n})::text)::uuid` },
 ];
@@ -186,8 +186,8 @@ describe('equality deletes, in engines that share no code', () => {
       assert.equal(snapshots.length, before_.snapshots + 1);
       const { id, sequenceNumber } = snapshots.at(-1)!;
       const numbers = (await spark.sql(run.source('big'), `SELECT DISTINCT sequence_number AS number FROM {table}.entries WHERE snapshot_id = ${id} AND status = 1 ORDER BY number`)).map(({ number }) => Number(number));
-      assert.ok(numbers.length > 3, `sequence numbers ${numbers}`);
-      assert.ok(numbers[0]! > before_.sequenceNumber && numbers.at(-1)! <= sequenceNumber, `${numbers} within ${before_.sequenceNumber} and ${sequenceNumber}`);
+      assert.ok(numbers.length > 3, `sequence numbers ${numbers.join()}`);
+      assert.ok(numbers[0]! > before_.sequenceNumber && numbers.at(-1)! <= sequenceNumber, `${numbers.join()} within ${before_.sequenceNumber} and ${sequenceNumber}`);
       await everyEngine(run, 'big', await run.rows('big'), 'id');
     });
 

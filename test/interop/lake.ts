@@ -137,7 +137,7 @@ interface RawMetadata {
   properties?: Record<string, string>;
   schemas: { 'schema-id': unknown; fields: { name: string; type: unknown; required: boolean }[] }[];
   'current-schema-id': unknown;
-  'current-snapshot-id'?: unknown;
+  'current-snapshot-id'?: number | bigint | null;
   snapshots?: { 'snapshot-id': unknown; 'sequence-number': unknown; summary: Record<string, string> }[];
 }
 
