@@ -26,6 +26,11 @@ export class StreamPosition {
     return this.#waiters.length > 0;
   }
 
+  /** How many wait. */
+  get waiting(): number {
+    return this.#waiters.length;
+  }
+
   /** Everything that ends at or before `lsn` has been delivered, and no transaction is open. */
   advance(lsn: bigint): void {
     if (lsn <= this.#lsn) return;

@@ -1,5 +1,5 @@
 import type { WalbergConfig } from '../config/config.js';
-import { WalbergError } from '../errors/error.js';
+import { isWalbergError, WalbergError } from '../errors/error.js';
 import type { PipelineEvents } from '../observe/events.js';
 import { verifyPublication } from '../postgres/publication-setup.js';
 import { ReplicationStream } from '../postgres/replication-stream.js';
@@ -112,7 +112,7 @@ export class StreamSession {
       else stop.addEventListener('abort', () => resolve(), { once: true });
     });
     const streaming = this.#stream.run(this.options.startLsn, this.#applier);
-    streaming.catch((error: unknown) => this.fail(error));
+    streaming.catch((error: unknown) => (isWalbergError(error, 'SCHEMA_CHANGED') ? this.#commitBeforeChange() : undefined)).then(() => streaming).catch((error: unknown) => this.fail(error));
     this.#every(Math.min(MAX_TICK_MS, Math.max(MIN_TICK_MS, commitIntervalMs / TICKS_PER_INTERVAL)), () => this.#flushDue(performance.now() - commitIntervalMs));
     this.#every(STATUS_MS, () => void this.#watchSource(), true);
     try {
@@ -161,6 +161,19 @@ export class StreamSession {
       while (this.#flushers.some((f) => f.flushRequested || f.waitsForTransaction) && performance.now() < patience) await new Promise((resolve) => setTimeout(resolve, MIN_TICK_MS));
       await Promise.all(this.#flushers.filter((f) => !f.waitsForTransaction).map((f) => f.idle()));
     }
+  }
+
+  /**
+   * A table has another structure from here on, and the stream has ended. Whole transactions received before have the old one:
+   * a later session, which knows only the new one, could never read them again. Best effort.
+   */
+  async #commitBeforeChange(): Promise<void> {
+    const patience = performance.now() + this.options.config.pipeline.shutdownTimeoutMs / 2;
+    do {
+      for (const flusher of this.#flushers) if (!flusher.writer.inTransaction) flusher.requestFlush();
+      await new Promise((resolve) => setTimeout(resolve, MIN_TICK_MS));
+      // A value that was read back counts only when the stream has passed the read, which it never will.
+    } while (this.#flushers.filter((f) => f.busy && !f.waitsForTransaction).length > this.#position.waiting && performance.now() < patience);
   }
 
   async #watchSource(): Promise<void> {
