@@ -8,10 +8,10 @@ import { compressionOf } from './table-properties.js';
 export function assemblePipeline(settings: Settings, checks: Checks, tableProperties: Readonly<Record<string, string>>): PipelineConfig {
   const bufferMaxBytes = settings.number('walberg.buffer.max-bytes');
   const segmentBytes = settings.number('walberg.buffer.segment-bytes');
-  if (segmentBytes > bufferMaxBytes) checks.invalid('walberg.buffer.segment-bytes', 'is larger than walberg.buffer.max-bytes.', 'Lower it, or raise walberg.buffer.max-bytes.');
+  if (segmentBytes > bufferMaxBytes && !checks.reported('walberg.buffer.segment-bytes', 'walberg.buffer.max-bytes')) checks.invalid('walberg.buffer.segment-bytes', 'is larger than walberg.buffer.max-bytes.', 'Lower it, or raise walberg.buffer.max-bytes.');
   const retryInitialMs = settings.number('walberg.retry.initial.ms');
   const retryMaxMs = settings.number('walberg.retry.max.ms');
-  if (retryInitialMs > retryMaxMs) checks.invalid('walberg.retry.initial.ms', 'is larger than walberg.retry.max.ms.', 'Lower it, or raise walberg.retry.max.ms.');
+  if (retryInitialMs > retryMaxMs && !checks.reported('walberg.retry.initial.ms', 'walberg.retry.max.ms')) checks.invalid('walberg.retry.initial.ms', 'is larger than walberg.retry.max.ms.', 'Lower it, or raise walberg.retry.max.ms.');
   const workers = settings.string('walberg.encode.workers')!;
   return {
     commitIntervalMs: commitInterval(settings, checks),
@@ -39,7 +39,7 @@ function commitInterval(settings: Settings, checks: Checks): number {
     return ms;
   }
   if (waits) checks.note('no-effect', wait, `has no effect: ${own} is set.`);
-  if (settings.isSet(`${wait}.max-wait-ms`) && !waits) checks.note('no-effect', `${wait}.max-wait-ms`, 'has no effect without batch-size-wait=MaxBatchSizeWait.');
+  if (settings.isSet(`${wait}.max-wait-ms`) && !waits && !checks.reported(wait)) checks.note('no-effect', `${wait}.max-wait-ms`, 'has no effect without batch-size-wait=MaxBatchSizeWait.');
   return settings.number(own);
 }
 

@@ -11,6 +11,9 @@ const I = 'debezium.sink.iceberg.';
 export function assembleSink(settings: Settings, checks: Checks, passedThrough: Readonly<Record<string, string>>): SinkConfig {
   const meta = metaFields(settings);
   checks.problems.push(...meta.problems);
+  if (!settings.isSet(`${I}upsert`) && !checks.reported(`${I}upsert`)) {
+    checks.note('default', `${I}upsert`, 'is false: one row per change is appended. Older releases of the Java sink documented true; set it to true for tables that mirror their source.');
+  }
   const destinationRegexp = settings.pattern(`${I}destination-regexp`);
   return {
     catalog: catalog(settings, checks, passedThrough),
@@ -35,8 +38,9 @@ function catalog(settings: Settings, checks: Checks, passedThrough: Readonly<Rec
   const byType = settings.string(`${I}type`);
   const byClass = settings.string(`${I}catalog-impl`);
   const type = (byType ?? byClass) as CatalogConfig['type'] | undefined;
-  if (type === undefined) checks.required(`${I}type`, 'Set it to rest (with uri) or hadoop (with warehouse).');
-  else if (byType !== undefined && byClass !== undefined && byType !== byClass) checks.invalid(`${I}catalog-impl`, `contradicts ${I}type=${byType}.`, 'Remove one of the two.');
+  if (type === undefined) {
+    if (!checks.reported(`${I}catalog-impl`)) checks.required(`${I}type`, 'Set it to rest (with uri) or hadoop (with warehouse).');
+  } else if (byType !== undefined && byClass !== undefined && byType !== byClass) checks.invalid(`${I}catalog-impl`, `contradicts ${I}type=${byType}.`, 'Remove one of the two.');
   if (type === 'rest') checkUri(checks, checks.required(`${I}uri`));
   const warehouse = warehouseLocation(settings, checks, type);
   return {
@@ -78,8 +82,7 @@ function warehouseLocation(settings: Settings, checks: Checks, type: CatalogConf
 function s3(settings: Settings, checks: Checks): S3Config {
   const key = settings.string(`${I}s3.access-key-id`);
   const secret = settings.string(`${I}s3.secret-access-key`);
-  if (key !== undefined && secret === undefined) checks.invalid(`${I}s3.access-key-id`, `needs ${I}s3.secret-access-key.`, 'Set both, or none to use the default chain of the AWS SDK.');
-  if (key === undefined && secret !== undefined) checks.invalid(`${I}s3.secret-access-key`, `needs ${I}s3.access-key-id.`, 'Set both, or none to use the default chain of the AWS SDK.');
+  checks.together(`${I}s3.access-key-id`, `${I}s3.secret-access-key`, 'to use the default chain of the AWS SDK');
   return {
     endpoint: endpoint(settings, checks),
     region: settings.string(`${I}client.region`),
@@ -110,7 +113,7 @@ function destinationReplace(settings: Settings, checks: Checks, pattern: RegExp 
   const name = `${I}destination-regexp-replace`;
   const replacement = settings.string(name) ?? '';
   if (pattern === undefined) {
-    if (settings.isSet(name)) checks.note('no-effect', name, `has no effect without ${I}destination-regexp.`);
+    if (settings.isSet(name) && !checks.reported(`${I}destination-regexp`)) checks.note('no-effect', name, `has no effect without ${I}destination-regexp.`);
     return replacement;
   }
   try {

@@ -10,11 +10,11 @@ export function assembleSource(settings: Settings, checks: Checks): SourceConfig
   const upsert = settings.boolean('debezium.sink.iceberg.upsert');
   if (settings.boolean(`${S}skip.messages.without.change`)) {
     if (upsert) checks.note('no-effect', `${S}skip.messages.without.change`, 'has no effect: an update that changes nothing leaves a mirrored table as it is.');
-    else checks.refused(`${S}skip.messages.without.change`, 'is refused without upsert: every change is a row.', 'Remove it, or filter when reading.');
+    else if (!checks.reported('debezium.sink.iceberg.upsert')) checks.refused(`${S}skip.messages.without.change`, 'is refused without upsert: every change is a row.', 'Remove it, or filter when reading.');
   }
   return {
     connection: connection(settings, checks),
-    topicPrefix: checks.required(`${S}topic.prefix`, `Set ${S}topic.prefix, the first part of table names (called database.server.name before Debezium 2.0).`),
+    topicPrefix: checks.required(`${S}topic.prefix`),
     slotName: settings.string(`${S}slot.name`)!,
     slotDropOnStop: settings.boolean(`${S}slot.drop.on.stop`),
     slotMaxRetries: settings.number(`${S}slot.max.retries`),
@@ -43,8 +43,7 @@ export function assembleSource(settings: Settings, checks: Checks): SourceConfig
 
 function connection(settings: Settings, checks: Checks): ConnectionConfig {
   const file = (name: string): string | undefined => settings.string(`${S}database.${name}`);
-  if (file('sslcert') !== undefined && file('sslkey') === undefined) checks.invalid(`${S}database.sslcert`, `needs ${S}database.sslkey.`, 'Set both or none.');
-  if (file('sslkey') !== undefined && file('sslcert') === undefined) checks.invalid(`${S}database.sslkey`, `needs ${S}database.sslcert.`, 'Set both or none.');
+  checks.together(`${S}database.sslcert`, `${S}database.sslkey`);
   return {
     host: checks.required(`${S}database.hostname`),
     port: settings.number(`${S}database.port`),

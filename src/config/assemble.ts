@@ -15,7 +15,7 @@ import type { Settings } from './settings.js';
  */
 export function assemble(settings: Settings, passedThrough: Readonly<Record<string, string>>, reported: ReadonlySet<string>): { config: WalbergConfig; problems: Problem[]; notes: Note[] } {
   const checks = new Checks(settings, reported);
-  checks.problems.push(...checkChain(settings));
+  checks.problems.push(...checkChain(settings, reported));
   const source = assembleSource(settings, checks);
   const sink = assembleSink(settings, checks, passedThrough);
   const config: WalbergConfig = {

@@ -28,8 +28,8 @@ export function unwrapName(get: (key: string) => string | undefined): string {
   return names.find((name) => get(`${PREFIX}${name}.type`) === UNWRAP_CLASS) ?? 'unwrap';
 }
 
-/** Refuses every transform that has no counterpart, and a chain without flattening. */
-export function checkChain(settings: Settings): Problem[] {
+/** Refuses every transform that has no counterpart, and a chain without flattening. `reported` are names whose value was found bad already. */
+export function checkChain(settings: Settings, reported: ReadonlySet<string>): Problem[] {
   const problems: Problem[] = [];
   const chain = settings.setting('debezium.transforms');
   const names = settings.list('debezium.transforms');
@@ -44,7 +44,7 @@ export function checkChain(settings: Settings): Problem[] {
   for (const name of names) {
     const type = name === 'unwrap' ? settings.setting('debezium.transforms.unwrap.type') : types.get(`${name}.type`);
     const className = type?.text ?? (name === 'unwrap' ? UNWRAP_CLASS : undefined);
-    if (className === UNWRAP_CLASS) continue;
+    if (className === UNWRAP_CLASS || reported.has(`${PREFIX}${name}.type`)) continue;
     if (className === undefined) {
       problems.push({ code: 'CONFIG_INVALID', key: 'debezium.transforms', value: chain?.text, origin: chain?.origin, message: `names the transform ${name}, which has no ${PREFIX}${name}.type.`, remedy: 'Remove the name from the list.' });
       continue;

@@ -15,10 +15,15 @@ export class Checks {
     this.#reported = reported;
   }
 
-  /** The text of a property that must be set; '' when it is not, which is a problem. */
-  required(name: string, remedy = `Set ${name}.`): string {
+  /** Whether one of these is in a problem already: what follows from its absence is then no news, and may be wrong. */
+  reported(...names: readonly string[]): boolean {
+    return names.some((name) => this.#reported.has(name));
+  }
+
+  /** The text of a property that must be set; '' when it is not, which is a problem. The remedy says what it is. */
+  required(name: string, remedy = propertyNamed(name).doc.replace(/ Required[^.]*\.$/, '')): string {
     const value = this.#settings.string(name);
-    if (value === undefined && !this.#reported.has(name)) this.problems.push({ code: 'CONFIG_INVALID', key: name, message: 'is required.', remedy });
+    if (value === undefined && !this.reported(name)) this.problems.push({ code: 'CONFIG_INVALID', key: name, message: 'is required.', remedy });
     return value ?? '';
   }
 
@@ -39,6 +44,13 @@ export class Checks {
   note(kind: Note['kind'], name: string, message: string): void {
     const setting = this.#settings.setting(name);
     this.notes.push({ kind, key: setting?.key ?? name, origin: setting?.origin, message });
+  }
+
+  /** Two properties that are set both or not at all. `none` says what not at all means. */
+  together(first: string, second: string, none = ''): void {
+    for (const [given, missing] of [[first, second], [second, first]]) {
+      if (this.#settings.isSet(given) && !this.#settings.isSet(missing) && !this.reported(missing)) this.invalid(given, `needs ${missing}.`, `Set both${none === '' ? ' or none' : `, or none ${none}`}.`);
+    }
   }
 
   /** Two properties that exclude each other. */

@@ -7,7 +7,8 @@ import { findProperty, isPattern, PROPERTIES } from './properties.js';
 import type { Property } from './property.js';
 import { Settings, type Setting } from './settings.js';
 import { fromEnvironment, readEnvironment, readPropertiesFile, type RawSetting } from './sources.js';
-import { closestName } from './suggest.js';
+import { lacksFamily, nearestProperty } from './suggest.js';
+import { summarize } from './summary.js';
 import { parseValue } from './values.js';
 
 /** The configuration, present when there are no problems, and what to tell about it. */
@@ -15,6 +16,8 @@ export interface LoadResult {
   readonly config?: WalbergConfig;
   readonly problems: readonly Problem[];
   readonly notes: readonly Note[];
+  /** What the configuration means, in lines without secrets; empty when there are problems. */
+  readonly summary: readonly string[];
 }
 
 export interface LoadOptions {
@@ -28,12 +31,15 @@ export interface LoadOptions {
 
 /** Reads the whole configuration. Bad values do not throw: every problem is in the result. */
 export function loadConfig(options: LoadOptions = {}): LoadResult {
-  const reading = new Reading(options);
+  const file = options.file === undefined ? { settings: [] } : readPropertiesFile(options.file);
+  // What would be missing without the file is no news.
+  if (file.problem !== undefined) return { problems: [file.problem], notes: [], summary: [] };
+  const reading = new Reading(file.settings, options);
   const settings = new Settings(reading.set);
   const assembled = assemble(settings, reading.passedThrough, reading.reported);
   const problems = [...reading.problems, ...assembled.problems];
   const notes = [...reading.notes, ...assembled.notes, ...differingDefaults(settings)];
-  return { config: problems.length === 0 ? assembled.config : undefined, problems, notes };
+  return problems.length === 0 ? { config: assembled.config, problems, notes, summary: summarize(settings, assembled.config) } : { problems, notes, summary: [] };
 }
 
 /** Keys the user chose, from all sources, turned into settings under their declared names. */
@@ -43,25 +49,27 @@ class Reading {
   readonly passedThrough: Record<string, string> = {};
   readonly problems: Problem[] = [];
   readonly notes: Note[] = [];
-  /** Declared names whose value is bad. */
+  /** Declared names that are in a problem: their value is bad, or somebody tried to write them. */
   readonly reported = new Set<string>();
+  /** Keys that belong to nobody we know: the user's own, for ${…}. */
+  readonly #own: RawSetting[] = [];
+  readonly #used = new Set<string>();
   readonly #raw: ReadonlyMap<string, RawSetting>;
   readonly #env: NodeJS.ProcessEnv;
 
-  constructor({ file, env = {}, overrides = {} }: LoadOptions) {
-    const fromFile = file === undefined ? { settings: [] } : readPropertiesFile(file);
-    if (fromFile.problem !== undefined) this.problems.push(fromFile.problem);
+  constructor(fromFile: readonly RawSetting[], { env = {}, overrides = {} }: LoadOptions) {
     this.#env = env;
     this.#raw = new Map([
-      ...fromFile.settings,
-      ...readEnvironment(env, fromFile.settings.map((s) => s.key)),
+      ...fromFile,
+      ...readEnvironment(env, fromFile.map((s) => s.key)),
       ...Object.entries(overrides).map(([key, text]): RawSetting => ({ key, text, origin: { kind: 'override' } })),
     ].map((s) => [s.key, s]));
     const unwrap = unwrapName((key) => this.#raw.get(key)?.text.trim());
     // Other names come last, so that the name proper wins when both are set.
-    const entries = [...this.#raw.values()].map((raw) => ({ raw, found: findProperty(canonicalKey(raw.key, unwrap)) }));
+    const entries = [...this.#raw.values()].map((raw) => ({ raw, found: declarationOf(canonicalKey(raw.key, unwrap)) }));
     for (const { raw, found } of entries) if (found?.property.aliasOf === undefined) this.#read(raw, canonicalKey(raw.key, unwrap), found?.property);
     for (const { raw, found } of entries) if (found?.property.aliasOf !== undefined) this.#readAlias(raw, found.property);
+    for (const raw of this.#own) if (!this.#used.has(raw.key) && lacksFamily(raw.key)) this.#slip(raw, nearestProperty(raw.key)!);
   }
 
   #readAlias(raw: RawSetting, alias: Property): void {
@@ -84,7 +92,7 @@ class Reading {
     const text = this.#expanded(raw, property);
     // As in MicroProfile an empty value means unset.
     if (text === undefined || text === '') return;
-    if (property === undefined) this.#unknown(raw, text);
+    if (property === undefined) this.#unknown(raw, name, text);
     else if (property.status.kind === 'refused') this.#refused(raw, name, text, property, property.status);
     else this.#accept(raw, name, text, property);
   }
@@ -100,23 +108,37 @@ class Reading {
   }
 
   #lookup(name: string): string | undefined {
+    this.#used.add(name);
     return this.#raw.get(name)?.text ?? fromEnvironment(this.#env, name)?.text ?? PROPERTIES.find((p) => p.name === name)?.default;
   }
 
-  #unknown(raw: RawSetting, text: string): void {
-    const near = closestName(raw.key);
-    const hint = near === undefined ? '' : ` Did you mean ${near}?`;
-    if (raw.key.startsWith('walberg.') && raw.origin.kind !== 'environment') {
+  /** An unknown key that was probably meant for a property with an effect is a problem: ignored, it would change what is captured or written. */
+  #unknown(raw: RawSetting, name: string, text: string): void {
+    const ours = /^(debezium|walberg)\./i.test(raw.key);
+    const near = nearestProperty(name);
+    const hint = near === undefined ? '' : ` Did you mean ${near.name}?`;
+    const note = (message: string): void => { this.notes.push({ kind: 'unknown', key: raw.key, origin: raw.origin, message }); };
+    if (raw.key.startsWith('%')) {
+      note('belongs to a Quarkus profile; profiles are not read, so it has no effect.');
+    } else if (near !== undefined && near.status.kind !== 'accepted' && (ours || !lacksFamily(raw.key))) {
+      this.#slip(raw, near);
+    } else if (raw.key.startsWith('walberg.') && raw.origin.kind !== 'environment') {
       this.#problem(raw, 'CONFIG_INVALID', undefined, undefined, `is not a setting of Walberg.${hint}`, 'Correct or remove it; conf/PROPERTIES.md lists all.');
+    } else if (raw.key.startsWith('debezium.source.') && FILTER.test(raw.key)) {
+      this.#problem(raw, 'CONFIG_INVALID', undefined, undefined, 'is not a setting of Walberg, and without it more or less would be captured than it asks for.', 'Use schema, table or column with .include.list or .exclude.list.');
     } else if (raw.key.startsWith('debezium.sink.iceberg.')) {
       this.passedThrough[raw.key.slice('debezium.sink.iceberg.'.length)] = text;
-      this.notes.push({ kind: 'unknown', key: raw.key, origin: raw.origin, message: `is unknown and handed to the catalog as it is.${hint}` });
-    } else if (/^(debezium|walberg)\./.test(raw.key)) {
-      this.notes.push({ kind: 'unknown', key: raw.key, origin: raw.origin, message: `is unknown and has no effect.${hint}` });
-    } else if (raw.key.startsWith('%')) {
-      this.notes.push({ kind: 'unknown', key: raw.key, origin: raw.origin, message: 'belongs to a Quarkus profile; profiles are not read, so it has no effect.' });
+      note(`is unknown and handed to the catalog as it is.${hint}`);
+    } else if (ours) {
+      note(`is unknown and has no effect.${hint}`);
+    } else {
+      this.#own.push(raw);
     }
-    // Other keys are the user's own, for ${…}.
+  }
+
+  #slip(raw: RawSetting, near: Property): void {
+    this.reported.add(near.name);
+    this.#problem(raw, 'CONFIG_INVALID', undefined, undefined, `is not a setting of Walberg. Did you mean ${near.name}?`, 'Correct or remove it; conf/PROPERTIES.md lists all.');
   }
 
   #refused(raw: RawSetting, name: string, text: string, property: Property, status: Extract<Property['status'], { kind: 'refused' }>): void {
@@ -133,8 +155,12 @@ class Reading {
       return;
     }
     const parsed = parseValue(property.type, text);
+    if ('value' in parsed && caseless(property.refusedValues, String(parsed.value)) !== undefined) {
+      this.#accept(raw, name, String(parsed.value), property);
+      return;
+    }
     if ('expected' in parsed) {
-      this.#problem(raw, 'CONFIG_INVALID', property, text, 'has a value that cannot be read.', `Expected: ${parsed.expected}.`);
+      this.#problem(raw, 'CONFIG_INVALID', property, text, 'is not valid.', `Expected: ${parsed.expected}.`);
       return;
     }
     this.set.set(name, { key: raw.key, text, value: parsed.value, origin: raw.origin });
@@ -146,6 +172,17 @@ class Reading {
   #problem(raw: RawSetting, code: Problem['code'], property: Property | undefined, value: string | undefined, message: string, remedy: string): void {
     this.problems.push({ code, key: raw.key, value: property?.secret === true ? undefined : value, origin: raw.origin, message, remedy });
   }
+}
+
+/** Names of filters of any connector and age: what they ask for must not be ignored. */
+const FILTER = /(schema|table|column|collection|database|field|key|operation)s?[._-]?(include|exclude|white|black|allow|deny|ignore|filter)/i;
+
+const UNWRAP_OPTION = 'debezium.transforms.unwrap.';
+
+/** As findProperty, but the options of the flattening transform are all declared by name, so that others are unknown. */
+function declarationOf(key: string): ReturnType<typeof findProperty> {
+  const found = findProperty(key);
+  return found !== undefined && key.startsWith(UNWRAP_OPTION) && isPattern(found.property) ? undefined : found;
 }
 
 /** Options of the flattening transform count under whatever name the chain gives it. */
@@ -167,6 +204,8 @@ function splitReason(refusal: string): [why: string, instead: string] {
 
 /** Defaults that are not Debezium's, where the property is unset and the rest of the configuration makes it matter. */
 function differingDefaults(settings: Settings): Note[] {
+  const words = ({ differs, defaultWords, default: text }: Property): string =>
+    differs!.note ?? `is ${(defaultWords ?? text ?? 'unset').replaceAll('`', '')}, in Debezium ${differs!.debezium}: ${differs!.because}`;
   return PROPERTIES.filter((p) => p.differs !== undefined && !isPattern(p) && !settings.isSet(p.name) && (p.touches?.(settings) ?? true))
-    .map((p) => ({ kind: 'default', key: p.name, message: `is ${p.defaultWords ?? p.default}, in Debezium ${p.differs!.debezium}: ${p.differs!.because}.` }));
+    .map((p) => ({ kind: 'default', key: p.name, message: `${words(p)}.` }));
 }

@@ -69,7 +69,7 @@ export interface Property {
   /** The default in words, where it depends on other properties. */
   readonly defaultWords?: string;
   /** Text of Debezium's default (Java sink or connector) where Walberg's differs, with the reason. */
-  readonly differs?: { readonly debezium: string; readonly because: string };
+  readonly differs?: { readonly debezium: string; readonly because: string; /** The whole note after the name, where `is …, in Debezium …: …` reads badly. */ readonly note?: string };
   /** Whether a differing default matters to a configuration that leaves the property unset; absent = always. */
   readonly touches?: (settings: SettingsView) => boolean;
   /** Single values of an otherwise supported property that are refused: value → reason and replacement. */

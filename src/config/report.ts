@@ -10,9 +10,12 @@ const SECTIONS: readonly (readonly [kind: Note['kind'], title: string])[] = [
   ['default', "Defaults that are not Debezium's"],
 ];
 
-/** The whole report of a configuration, for `check` and the start. Ends with a line break. */
-export function describeConfiguration(result: LoadResult): string {
-  const parts = [describeProblems(result.problems)];
+/**
+ * The whole report of a configuration, for `check`: whether it is valid and what it means, or the problems; then the notes. `file`
+ * is where it was read from; absent = the environment alone. Ends with a line break.
+ */
+export function describeConfiguration(result: LoadResult, file?: string): string {
+  const parts = [result.problems.length > 0 ? describeProblems(result.problems) : [`${file ?? 'The configuration in the environment'} is valid.`, ...result.summary, ''].join('\n')];
   for (const [kind, title] of SECTIONS) {
     const notes = result.notes.filter((n) => n.kind === kind);
     if (notes.length > 0) parts.push(section(title, notes.map(describeNote)));

@@ -10,6 +10,10 @@ export interface RawSetting {
   readonly origin: Origin;
 }
 
+const FILE_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'there is no such file', ENOTDIR: 'there is no such file', EISDIR: 'it is a folder', EACCES: 'this user may not read it', EPERM: 'this user may not read it',
+};
+
 /** Reads a file in the format of java.util.Properties (UTF-8). Of equal keys the last one counts, as in Java. */
 export function readPropertiesFile(path: string): { settings: RawSetting[]; problem?: Problem } {
   try {
@@ -18,8 +22,8 @@ export function readPropertiesFile(path: string): { settings: RawSetting[]; prob
     return { settings: [...new Map(settings.map((s) => [s.key, s])).values()] };
   } catch (error) {
     // A broken escape is reported with the text around it, which may be a secret, so only file errors are passed on.
-    const reason = error instanceof Error && 'code' in error ? error.message : 'it is not a properties file: a \\u escape is malformed';
-    return { settings: [], problem: { code: 'CONFIG_UNREADABLE', message: `${path} cannot be read: ${reason}`, remedy: 'Check the path given with -c and the file permissions.' } };
+    const reason = error instanceof Error && 'code' in error ? FILE_ERRORS[String(error.code)] ?? `the system answers ${String(error.code)}` : 'it is not a properties file: a \\u escape is malformed';
+    return { settings: [], problem: { code: 'CONFIG_UNREADABLE', message: `${path} cannot be read: ${reason}.`, remedy: 'Check the path given with -c and the file permissions.' } };
   }
 }
 
@@ -52,7 +56,8 @@ export function readEnvironment(env: NodeJS.ProcessEnv, fileKeys: readonly strin
   for (const key of [...PROPERTIES.filter((p) => !isPattern(p)).map((p) => p.name), ...fileKeys]) {
     const value = fromEnvironment(env, key);
     if (value === undefined) continue;
-    used.add(value.variable);
+    // The same in a spelling of less rank is no setting of its own.
+    for (const name of environmentNames(key)) used.add(name);
     found.set(key, { key, text: value.text, origin: { kind: 'environment', variable: value.variable } });
   }
   for (const [variable, text] of Object.entries(env)) {

@@ -35,7 +35,7 @@ function config(text: string, env: NodeJS.ProcessEnv = {}): WalbergConfig {
 }
 
 const problemsOf = (text: string, env: NodeJS.ProcessEnv = {}): string[] => loadConfig({ file: file(MINIMAL + text), env }).problems.map((p) => `${p.code} ${p.key}`);
-const noteOf = (result: LoadResult, key: string): string | undefined => result.notes.find((n) => n.key === key)?.kind;
+const noteOf = (result: Pick<LoadResult, 'notes'>, key: string): string | undefined => result.notes.find((n) => n.key === key)?.kind;
 
 test('what is missing is reported at once', () => {
   const { config, problems } = loadConfig({});
@@ -79,11 +79,43 @@ test('bad values, refusals, contradictions and missing values are reported toget
   for (const p of problems) assert.ok(error.message.includes(p.key!));
 });
 
-test('a missing file is one problem beside what is then missing', () => {
-  const { problems } = loadConfig({ file: join(folder, 'none.properties') });
-  assert.equal(problems[0].code, 'CONFIG_UNREADABLE');
-  assert.match(problems[0].message, /none\.properties/);
-  assert.equal(problemsAsError(problems).code, 'CONFIG_UNREADABLE');
+test('a file that cannot be read is the one problem, in words', () => {
+  for (const [path, reason] of [[join(folder, 'none.properties'), 'there is no such file'], [folder, 'it is a folder']]) {
+    const { problems, notes } = loadConfig({ file: path });
+    assert.deepEqual(problems.map((p) => [p.code, p.message]), [['CONFIG_UNREADABLE', `${path} cannot be read: ${reason}.`]]);
+    assert.deepEqual(notes, []);
+    assert.equal(problemsAsError(problems).code, 'CONFIG_UNREADABLE');
+  }
+});
+
+test('what is missing is told with what it is', () => {
+  for (const { message, remedy } of loadConfig({}).problems) {
+    assert.equal(message, 'is required.');
+    assert.match(remedy, /^(?!Set debezium)[A-Z].*\.$/);
+    assert.ok(!remedy.includes('Required'));
+  }
+});
+
+test('a bad value is not followed by problems that come from its absence', () => {
+  const I = 'debezium.sink.iceberg.';
+  const S = 'debezium.source.';
+  for (const [text, key] of [
+    [`${I}upsert=treu\n${S}skip.messages.without.change=true`, `${I}upsert`],
+    [`${I}s3.access-key-id=a\n${I}s3.secret-access-key=\${NOPE}`, `${I}s3.secret-access-key`],
+    [`${S}database.sslcert=/c\n${S}database.sslkey=\${NOPE}`, `${S}database.sslkey`],
+    ['walberg.buffer.max-bytes=much\nwalberg.buffer.segment-bytes=512MiB', 'walberg.buffer.max-bytes'],
+    ['walberg.retry.max.ms=long\nwalberg.retry.initial.ms=5m', 'walberg.retry.max.ms'],
+    ['debezium.transforms=flat\ndebezium.transforms.flat.type=${NOPE}', 'debezium.transforms.flat.type'],
+    [`${I}destination-regexp=(\n${I}destination-regexp-replace=$1`, `${I}destination-regexp`],
+  ]) {
+    const result = loadConfig({ file: file(MINIMAL + text) });
+    assert.deepEqual(result.problems.map((p) => p.key), [key], text);
+    assert.deepEqual(result.notes.filter((n) => n.kind === 'no-effect'), [], text);
+  }
+  const untyped = MINIMAL.replace('debezium.sink.iceberg.type=rest', 'debezium.sink.iceberg.catalog-impl=org.apache.iceberg.hive.HiveCatalog');
+  assert.deepEqual(loadConfig({ file: file(untyped) }).problems.map((p) => `${p.code} ${p.key}`), [`CONFIG_REFUSED ${I}catalog-impl`]);
+  const mistyped = MINIMAL.replace('database.hostname', 'database.hostnam');
+  assert.deepEqual(loadConfig({ file: file(mistyped) }).problems.map((p) => p.key), [`${S}database.hostnam`]);
 });
 
 test('a broken escape does not print the line', () => {
@@ -125,7 +157,7 @@ test('the whole configuration may come from the environment', () => {
   assert.deepEqual(config!.sink.metaFields?.map((f) => f.column), ['__op', '__deleted']);
   assert.deepEqual(config!.sink.catalog.headers, { 'x.tenant': 'blue' });
   assert.deepEqual(config!.sink.catalog.properties, { 'some.new.option': '1' });
-  assert.equal(noteOf({ problems, notes }, 'debezium.sink.iceberg.some.new.option'), 'unknown');
+  assert.equal(noteOf({ notes }, 'debezium.sink.iceberg.some.new.option'), 'unknown');
 });
 
 test('a name in the file keeps its spelling when the environment sets it', () => {
@@ -139,13 +171,98 @@ test('what Kubernetes announces about a service named walberg is no setting, unk
   assert.deepEqual(result.notes.filter((n) => n.kind === 'unknown').map((n) => n.key), ['walberg.future']);
 });
 
-test('unknown names: a slip gets a suggestion, other programs have their own names', () => {
-  const result = loadConfig({ file: file(`${MINIMAL}debezium.source.slot-name=x\ndebezium.sink.iceberg.my-own=1\nmy.own.variable=1\n%dev.quarkus.http.port=1\n`) });
+test('unknown names: those of other programs stop nothing', () => {
+  const result = loadConfig({ file: file(`${MINIMAL}debezium.source.of.another=x\ndebezium.source.pol.interval.ms=5\ndebezium.sink.iceberg.my-own=1\nmy.own.variable=1\n%dev.quarkus.http.port=1\n`) });
   assert.deepEqual(result.problems, []);
   const unknown = result.notes.filter((n) => n.kind === 'unknown');
-  assert.deepEqual(unknown.map((n) => n.key), ['debezium.source.slot-name', 'debezium.sink.iceberg.my-own', '%dev.quarkus.http.port']);
-  assert.match(unknown[0].message, /Did you mean debezium\.source\.slot\.name\?/);
+  assert.deepEqual(unknown.map((n) => n.key), ['debezium.source.of.another', 'debezium.source.pol.interval.ms', 'debezium.sink.iceberg.my-own', '%dev.quarkus.http.port']);
+  assert.match(unknown[1].message, /has no effect\. Did you mean debezium\.source\.poll\.interval\.ms\?/);
   assert.deepEqual(result.config!.sink.catalog.properties, { 'my-own': '1' });
+});
+
+test('a slip in a name with an effect is a problem, from wherever it comes', () => {
+  for (const [key, meant] of [
+    ['debezium.source.table.include.lst', 'debezium.source.table.include.list'],
+    ['debezium.source.slot-name', 'debezium.source.slot.name'],
+    ['debezium.source.Table.Include.List', 'debezium.source.table.include.list'],
+    ['debezium.source.table.include', 'debezium.source.table.include.list'],
+    ['debezium.source.message.key.column', 'debezium.source.message.key.columns'],
+    ['debezium.sink.iceberg.upsrt', 'debezium.sink.iceberg.upsert'],
+    ['debezium.sink.iceberg.table-namespaces', 'debezium.sink.iceberg.table-namespace'],
+    ['debezium.sink.upsert', 'debezium.sink.iceberg.upsert'],
+    ['debezium.sourc.table.include.list', 'debezium.source.table.include.list'],
+    ['table.include.list', 'debezium.source.table.include.list'],
+    ['source.table.include.list', 'debezium.source.table.include.list'],
+    ['debezium.transforms.unwrap.add.field', 'debezium.transforms.unwrap.add.fields'],
+  ]) {
+    const { problems } = loadConfig({ file: file(`${MINIMAL}${key}=hunter2`) });
+    assert.deepEqual(problems.map((p) => [p.code, p.key, p.value]), [['CONFIG_INVALID', key, undefined]], key);
+    assert.ok(problems[0].message.endsWith(`Did you mean ${meant}?`), key);
+  }
+  assert.deepEqual(problemsOf('', { DEBEZIUM_SOURCE_TABLE_INCLUDE_LST: 'a', WALBERG_COMMIT_INTERVALL_MS: '1' }), ['CONFIG_INVALID debezium.source.table.include.lst', 'CONFIG_INVALID walberg.commit.intervall.ms']);
+});
+
+test('a filter by a name of another connector is a problem, though no name is near', () => {
+  for (const key of ['database.include.list', 'collection.exclude.list', 'tables.to.include', 'table.filter', 'columnBlacklisted']) {
+    assert.deepEqual(problemsOf(`debezium.source.${key}=a`), key === 'tables.to.include' ? [] : [`CONFIG_INVALID debezium.source.${key}`], key);
+  }
+});
+
+test('a variable with the end of a name of ours is the user’s own when it is used', () => {
+  assert.equal(config('slot.name=mine\ndebezium.source.slot.name=${slot.name}').source.slotName, 'mine');
+  assert.deepEqual(problemsOf('slot.name=mine'), ['CONFIG_INVALID slot.name']);
+});
+
+test('filters under their old names count, and exclude each other', () => {
+  for (const kind of ['schema', 'table', 'column'] as const) {
+    for (const [old, list, field] of [['whitelist', 'include', `${kind}Include`], ['blacklist', 'exclude', `${kind}Exclude`]] as const) {
+      const result = loadConfig({ file: file(`${MINIMAL}debezium.source.${kind}.${old}=a.b`) });
+      assert.deepEqual(result.problems, []);
+      assert.ok(result.config!.source[field][0].test('A.B'));
+      assert.deepEqual(result.notes.filter((n) => n.kind === 'other-name').map((n) => n.message), [`is another name of debezium.source.${kind}.${list}.list.`]);
+    }
+    assert.deepEqual(problemsOf(`debezium.source.${kind}.whitelist=a\ndebezium.source.${kind}.blacklist=b`), [`CONFIG_INVALID debezium.source.${kind}.blacklist`]);
+  }
+});
+
+test('a mode that nobody chose is told', () => {
+  const told = (text: string): boolean => loadConfig({ file: file(MINIMAL + text) }).notes.some((n) => n.key === 'debezium.sink.iceberg.upsert' && /one row per change/.test(n.message));
+  assert.equal(told(''), true);
+  assert.equal(told('debezium.sink.iceberg.upsert=false'), false);
+});
+
+test('new columns: asking Walberg to follow has no effect and says so, asking it to drop them is refused', () => {
+  const key = 'debezium.sink.iceberg.allow-field-addition';
+  const notes = (text: string): string[] => loadConfig({ file: file(MINIMAL + text) }).notes.filter((n) => n.key === key).map((n) => `${n.kind}: ${n.message}`);
+  assert.match(notes(`${key}=true`).join(), /^no-effect: .*stops Walberg/);
+  assert.match(notes('').join(), /^default: .*stops Walberg/);
+  for (const no of ['false', 'FALSE', '0', 'no']) assert.deepEqual(problemsOf(`${key}=${no}`), [`CONFIG_REFUSED ${key}`], no);
+});
+
+test('the report of a good file says first that it is valid and what it means', () => {
+  const S3 = 'debezium.sink.iceberg.s3.access-key-id=hunter2\ndebezium.sink.iceberg.s3.secret-access-key=hunter2\n';
+  const path = file(`${MINIMAL}${S3}debezium.source.database.password=hunter2\ndebezium.source.table.include.list=public.orders,public\\\\.c.*\nwalberg.commit.interval.ms=2s\ndebezium.sink.iceberg.upsert=true\ndebezium.sink.iceberg.upsert-keep-deletes=false\ndebezium.sink.iceberg.table-namespace=shop\nquarkus.banner=x\n`);
+  const report = describeConfiguration(loadConfig({ file: path }), path);
+  assert.deepEqual(report.split('\n').slice(0, 4), [
+    `${path} is valid.`,
+    'Source: u@db:5432/d, slot debezium, publication dbz_publication, tables public.orders, public\\.c.*',
+    'Target: rest http://catalog:8181, namespace shop, mirror of rows (hard deletes), commit every 2 s',
+    '',
+  ]);
+  assert.ok(report.indexOf('Accepted without effect:') < report.indexOf("Defaults that are not Debezium's:"));
+  assert.ok(!report.includes('hunter2'));
+  assert.deepEqual(loadConfig({}).summary, [], 'not of a configuration with problems');
+});
+
+test('the summary names filters, modes and places, and no user part of an address', () => {
+  const summary = (text: string): string => loadConfig({ file: file(MINIMAL + text) }).summary.join(' ');
+  assert.match(summary(''), /all tables .*one row per change, commit every 10 s$/);
+  assert.match(summary('debezium.source.schema.include.list=a\ndebezium.source.table.exclude.list=a.b\ndebezium.source.column.exclude.list=a.c.d'), /publication, schemas a, without tables a\.b, without columns a\.c\.d Target/);
+  assert.match(summary('debezium.sink.iceberg.upsert=true\nwalberg.commit.interval.ms=120s'), /soft deletes.*every 2 min$/);
+  assert.match(summary('debezium.sink.iceberg.type=hadoop\ndebezium.sink.iceberg.warehouse=/tmp/lake'), /Target: hadoop \/tmp\/lake, namespace default/);
+  const secret = summary('debezium.sink.iceberg.uri=http://me:hunter2@catalog/x?token=hunter2\ndebezium.sink.iceberg.warehouse=s3://k:hunter2@lake/w\ndebezium.sink.iceberg.s3.endpoint=http://k:hunter2@s3:9000');
+  assert.match(secret, /rest http:\/\/catalog\/x, warehouse s3:\/\/lake\/w, S3 at http:\/\/s3:9000/);
+  assert.ok(!secret.includes('hunter2'));
 });
 
 test('values are expanded from other properties, the environment and defaults', () => {

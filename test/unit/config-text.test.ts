@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { expand, ExpressionError } from '../../src/config/expand.js';
 import { JavaRegexError, replacePattern, translateJavaRegex, translateJavaReplacement, wholeMatch } from '../../src/config/java-regex.js';
 import { duration, int, size } from '../../src/config/property.js';
-import { closestName } from '../../src/config/suggest.js';
+import { findProperty, isPattern, PROPERTIES } from '../../src/config/properties.js';
+import { nearestProperty } from '../../src/config/suggest.js';
 import { parseValue } from '../../src/config/values.js';
 
 const lookup = (values: Record<string, string>) => (name: string): string | undefined => values[name];
@@ -82,9 +83,24 @@ test('Java replacements', () => {
   for (const bad of ['$2', '$', '$x', '${x}', '\\']) assert.throws(() => translateJavaReplacement(bad, replacePattern('(a)')), JavaRegexError, bad);
 });
 
-test('the closest name', () => {
-  assert.equal(closestName('debezium.sink.iceberg.table_namespace'), 'debezium.sink.iceberg.table-namespace');
-  assert.equal(closestName('debezium.source.databse.hostname'), 'debezium.source.database.hostname');
-  assert.equal(closestName('walberg.comit.interval.ms'), 'walberg.commit.interval.ms');
-  assert.equal(closestName('something.else.entirely'), undefined);
+test('the nearest name: slips, wrong places, names cut short, and nothing for what is only alike', () => {
+  for (const [key, name] of [
+    ['debezium.sink.iceberg.table_namespace', 'debezium.sink.iceberg.table-namespace'], ['debezium.source.databse.hostname', 'debezium.source.database.hostname'],
+    ['walberg.comit.interval.ms', 'walberg.commit.interval.ms'], ['debezium.sourc.slot.name', 'debezium.source.slot.name'], ['debzium.source.slot.name', 'debezium.source.slot.name'],
+    ['debezium.source.table.whitelst', 'debezium.source.table.include.list'], ['debezium.table.include.list', 'debezium.source.table.include.list'],
+    ['debezium.source.upsert-keep-deletes', 'debezium.sink.iceberg.upsert-keep-deletes'], ['debezium.sink.iceberg.slot.name', 'debezium.source.slot.name'],
+    ['debezium.source.table.include', 'debezium.source.table.include.list'], ['debezium.sink.iceberg.urn', 'debezium.sink.iceberg.uri'],
+    ['debezium.transforms.unwrap.add.field', 'debezium.transforms.unwrap.add.fields'], ['debezium.source.poll.intervall.ms', 'debezium.source.poll.interval.ms'],
+  ]) assert.equal(nearestProperty(key)?.name, name, key);
+  for (const key of ['something.else.entirely', 'region', 'debezium.source', 'debezium.sink.iceberg.user', 'debezium.sink.iceberg.path', 'debezium.sink.iceberg.lock-impl', 'debezium.sink.iceberg.s3.retry.num-retries',
+    'debezium.sink.iceberg.client.credentials-provider', 'debezium.sink.iceberg.s3.acl', 'debezium.sink.iceberg.rest.signing-name', 'debezium.sink.kafka.type', 'debezium.source.port']) assert.equal(nearestProperty(key), undefined, key);
+});
+
+test('every name with an effect is found again after a slip of one character', () => {
+  const names = PROPERTIES.filter((p) => p.status.kind !== 'accepted' && p.aliasOf === undefined && !isPattern(p) && p.name.startsWith('debezium.') && p.name.length > 24).map((p) => p.name);
+  fc.assert(fc.property(fc.constantFrom(...names), fc.nat(), (name, seed) => {
+    const at = name.length - 1 - (seed % 4);
+    const key = name.slice(0, at) + name.slice(at + 1);
+    if (findProperty(key) === undefined) assert.ok(nearestProperty(key) !== undefined, key);
+  }));
 });

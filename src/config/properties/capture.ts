@@ -12,6 +12,10 @@ export const CAPTURE: readonly Property[] = [
   capture.supported('table.exclude.list', REGEX_LIST, 'Tables to leave out. Not together with table.include.list.'),
   capture.supported('column.include.list', REGEX_LIST, 'Columns to capture: regular expressions on schema.table.column. Key columns always stay.'),
   capture.supported('column.exclude.list', REGEX_LIST, 'Columns to leave out. Not together with column.include.list.'),
+  ...['schema', 'table', 'column'].flatMap((kind) => [
+    capture.alias(`${kind}.whitelist`, `debezium.source.${kind}.include.list`, `Name of ${kind}.include.list before Debezium 1.3.`),
+    capture.alias(`${kind}.blacklist`, `debezium.source.${kind}.exclude.list`, `Name of ${kind}.exclude.list before Debezium 1.3.`),
+  ]),
   capture.refused('column.truncate.to.<n>.chars', 'Cut text columns.', 'column values would be written whole', 'Leave the column out with column.exclude.list.'),
   capture.refused('column.mask.with.<n>.chars', 'Replace text by asterisks.', MASKING, 'Leave the column out with column.exclude.list.'),
   capture.refused('column.mask.hash.<rest>', 'Replace values by their hash.', MASKING, 'Leave the column out with column.exclude.list.'),

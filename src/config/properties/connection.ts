@@ -25,7 +25,7 @@ export const CONNECTION: readonly Property[] = [
   accepted('database.connection.factory.class', 'Java class that makes connections.', 'a Java class cannot run here'),
   accepted('database.server.name', "Name of topic.prefix before Debezium 2.0.", 'topic.prefix took its place'),
   accepted('database.server.id', 'Setting of the MySQL connector.', 'Postgres has no such id'),
-  supported('topic.prefix', text(/[A-Za-z0-9._-]+/, 'letters, digits, dots, underscores and hyphens'), 'First part of the destination name: table = prefix + topic.prefix + schema + table. Required, as in Debezium.', { example: 'dbz' }),
+  supported('topic.prefix', text(/[A-Za-z0-9._-]+/, 'letters, digits, dots, underscores and hyphens'), 'First part of the destination name: table = prefix + topic.prefix + schema + table. Called database.server.name before Debezium 2.0. Required.', { example: 'dbz' }),
   refused('topic.delimiter', 'Text between the parts of the destination name.', 'another delimiter gives other table names', 'Use destination-regexp and destination-regexp-replace to form names.', ['.'], { default: '.' }),
   refused('topic.naming.strategy', 'Java class that forms destination names.', 'a Java class cannot run here', 'Use destination-regexp, table-prefix and the case settings of the sink.', ['io.debezium.schema.SchemaTopicNamingStrategy'], { default: 'io.debezium.schema.SchemaTopicNamingStrategy' }),
   accepted('topic.transaction', 'Name of the topic of transaction metadata.', 'no such topic is written', { default: 'transaction' }),

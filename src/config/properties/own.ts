@@ -25,6 +25,6 @@ export const OWN: readonly Property[] = [
   supported('special-values', oneOf(['fail', 'null', 'clamp']), 'Values the Iceberg type cannot hold (infinity, NaN in numeric, times out of range, 24:00): stop, write NULL, or write the nearest value.', {
     default: 'fail',
     example: 'fail',
-    differs: { debezium: 'infinity becomes a very large number', because: 'a value is not changed unless asked' },
+    differs: { debezium: 'infinity becomes a very large number', because: 'a value is not changed unless asked', note: 'is fail: infinity and the like stop Walberg, in Debezium infinity becomes a very large number; a value is not changed unless asked' },
   }),
 ];

@@ -30,7 +30,11 @@ export const VALUES: readonly Property[] = [
   }),
   refused('money.fraction.digits', 'Digits of money after the point.', 'money is written as the text Postgres prints', 'Remove it, or change the column to numeric.', ['2'], {
     default: '2',
-    differs: { debezium: '2, as decimal', because: 'types without a native mapping are written as their Postgres text' },
+    defaultWords: 'money is text',
+    differs: {
+      debezium: '2 (money is decimal)', because: 'types without a native mapping are written as their Postgres text',
+      note: 'has no effect: money is written as the text Postgres prints, in Debezium as a decimal',
+    },
   }),
   accepted('include.unknown.datatypes', 'Columns of types the connector does not know.', 'every captured column is written, types without a native mapping as their text; leave columns out with column.exclude.list', {
     default: 'true',
