@@ -1,4 +1,5 @@
 import { formatLsn } from '../postgres/lsn.js';
+import { isWalbergError, type WalbergError } from '../errors/error.js';
 import type { PipelineListener } from './events.js';
 import { describeError, type Logger } from './logging.js';
 
@@ -15,7 +16,9 @@ export function logListener(logger: Logger, now: () => number = Date.now): Pipel
     sessionStarted: ({ slot, publication, startLsn, tables }) => logger.info({ slot, publication, lsn: formatLsn(startLsn), tables: tables.length }, `streaming ${count(tables.length, 'table')} from slot ${slot}`),
     sessionEnded: ({ error, retryInMs }) => {
       if (error === undefined) logger.info('session ended');
-      else if (retryInMs === undefined) logger.error(describeError(error), `stopped: ${error.message}`);
+      // The end of the process is told once, by who ends it.
+      else if (retryInMs === undefined && isWalbergError(error) && endsProcess(error)) logger.debug({ code: error.code }, 'session ended');
+      else if (retryInMs === undefined) logger.warn(describeError(error), `session ended during the stop; what was not committed is read again at the next start: ${error.message}`);
       else logger.warn({ ...describeError(error), retryInMs }, `session ended, again in ${seconds(retryInMs)}: ${error.message}`);
     },
     tableReady: ({ table, target, mode, position, note }) =>
@@ -53,6 +56,11 @@ export function logListener(logger: Logger, now: () => number = Date.now): Pipel
     },
     warning: ({ message, context }) => logger.warn(context === undefined ? {} : { context: plain(context) }, message),
   };
+}
+
+/** Whether an error without another try ends the process. Others are without one only because a stop has begun, and end with it. */
+function endsProcess(error: WalbergError): boolean {
+  return error.policy === 'stop' || error.policy === 'config' || error.code === 'SLOT_TAKEN';
 }
 
 /** Allows one of each name per period. */

@@ -14,15 +14,23 @@ export function createLogger(config: Pick<ObserveConfig, 'logLevel' | 'logJson'>
     level: config.logLevel,
     base: undefined,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { level: (label: string) => ({ level: label }) },
+    formatters: { level: (label: string) => ({ level: label }), log: (fields: Record<string, unknown>) => rounded(fields) as Record<string, unknown> },
   };
   if (config.logJson) return pino(options, destination);
-  const prettify = prettyFactory({ colorize: destination.isTTY ?? process.stdout.isTTY, translateTime: 'SYS:yyyy-mm-dd HH:MM:ss.l', singleLine: true });
-  // Not pino-pretty's stream: it is asynchronous, and its last lines are lost in a crash.
+  const prettify = prettyFactory({ colorize: destination.isTTY ?? process.stdout.isTTY, translateTime: 'SYS:yyyy-mm-dd HH:MM:ss.l', singleLine: true, ignore: 'error' });
+  // The message of a line has the error's in it, so people do not need the field. Not pino-pretty's stream: it is asynchronous, and its last lines are lost in a crash.
   return pino(options, { write: (line: string) => destination.write(prettify(line)) });
 }
 
-/** What a log line says about an error: no row values, and no stack unless it is a defect. */
+/** Numbers as people and machines want them: milliseconds whole, other fractions to three digits. */
+function rounded(value: unknown, name = ''): unknown {
+  if (typeof value === 'number' && Number.isFinite(value) && !Number.isInteger(value)) return name.endsWith('Ms') ? Math.round(value) : Number(value.toFixed(3));
+  if (Array.isArray(value)) return value.map((item) => rounded(item, name));
+  if (typeof value !== 'object' || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [key, rounded(field, key)]));
+}
+
+/** What a log line says about an error: no row values, no message twice, and no stack unless it is a defect. */
 export function describeError(error: unknown): Record<string, unknown> {
   if (isWalbergError(error)) {
     const causes = causesOf(error);
@@ -40,6 +48,9 @@ export function describeError(error: unknown): Record<string, unknown> {
 
 function causesOf(error: Error): string[] {
   const messages: string[] = [];
-  for (let cause = error.cause; cause instanceof Error && messages.length < 5; cause = cause.cause) messages.push(cause.message);
+  for (let cause = error.cause, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
+    const { message } = cause;
+    if (![error.message, ...messages].some((told) => told.includes(message))) messages.push(message);
+  }
   return messages;
 }
