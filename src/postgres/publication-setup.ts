@@ -109,7 +109,7 @@ async function execute(client: SourceClient, sql: string): Promise<void> {
     await client.rows(sql);
   } catch (error) {
     if (!isWalbergError(error, 'SOURCE_PRIVILEGE')) throw error;
-    throw new WalbergError('SOURCE_PRIVILEGE', error.message, { context: error.context, cause: error, hint: `Run this as a role that owns the tables (for all tables: a superuser): ${sql};` });
+    throw new WalbergError('SOURCE_PRIVILEGE', error.message, { context: error.context, cause: error, hint: `Run this as a role that owns the tables (for all tables: a superuser): ${sql}; Walberg's own role only needs SELECT on the tables and, for the slot, REPLICATION: ALTER ROLE … REPLICATION;` });
   }
 }
 
