@@ -49,7 +49,7 @@ function commands(hooks: PipelineHooks, done: (exitCode: number) => void): Comma
     .option(CONFIG_FLAG, CONFIG_HELP)
     .action(({ config }: { config?: string }) => {
       const result = loadConfig({ file: config, env: process.env });
-      process.stdout.write(`${describeConfiguration(result, config)}`);
+      process.stdout.write(describeConfiguration(result, config));
       done(result.config === undefined ? EXIT_CONFIGURATION : 0);
     });
 
