@@ -25,7 +25,8 @@ export interface LoadRequest {
   readonly target: TableTarget;
   readonly empty: boolean;
   readonly rows: boolean;
-  /** Table properties that end with the load. */
+  /** Table properties that come, and that end, with the load. */
+  readonly properties: Readonly<Record<string, string>>;
   readonly removeProperties: readonly string[];
 }
 
@@ -139,7 +140,7 @@ class TableLoad {
     for (const result of readers) if (result.status === 'rejected') throw result.reason;
     const commit = { table: target.name, endLsn: lsn };
     events.commitStarted({ ...commit, rows: this.#rows });
-    const result = await target.committer.commit({ dataFiles: this.#files, deleteFiles: [], truncate: this.request.empty, removeProperties: this.request.removeProperties, schemaId: target.schemaId, endLsn: lsn });
+    const result = await target.committer.commit({ dataFiles: this.#files, deleteFiles: [], truncate: this.request.empty, properties: this.request.properties, removeProperties: this.request.removeProperties, schemaId: target.schemaId, endLsn: lsn });
     const bytes = this.#files.reduce((n, f) => n + f.fileSizeInBytes, 0);
     events.commitFinished({ ...commit, snapshotId: result.snapshotId, sequenceNumber: result.sequenceNumber, dataFiles: this.#files.length, deleteFiles: 0, bytes, records: this.#rows, deletes: 0, durationMs: result.durationMs, attempts: result.attempts });
     if (this.request.rows) events.loadFinished({ table: target.name, rows: this.#rows, durationMs: performance.now() - started, lsn });

@@ -7,6 +7,7 @@ import type { PipelineEvents } from '../observe/events.js';
 import type { Encoder } from '../parquet/encode-types.js';
 import type { Storage } from '../storage/storage.js';
 import { buildTarget } from './build-target.js';
+import { columnsLeftOut, LEFT_OUT, LEFT_OUT_COLUMNS, markColumnsLeftOut, markLeftOut, tablesToReload } from './left-out.js';
 import { loadTables, type LoadRequest } from './load-table.js';
 import { readSlot } from '../postgres/slot.js';
 import { openSlot, openSource, type OpenSource } from './open-source.js';
@@ -48,7 +49,11 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     if (!reload) {
       refuseOtherSources(found);
       refuseOtherModes(found);
+      const missed = new Set(tablesToReload(found, events));
+      found = await Promise.all(found.map(async (t) => (missed.has(t) ? (await markForReload([t], catalog))[0] : t)));
+      found = await markColumnsLeftOut(found, catalog);
     }
+    await markLeftOut(config, source, found, catalog);
     if (reload) {
       found = await markForReload(found, catalog);
       // The marks say what is left to load, also to later sessions: a table that is done is not loaded twice.
@@ -61,7 +66,7 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
       const target = await openTarget(table, context, source, process, abort.signal);
       targets.push(target);
       if (table.position !== undefined && !table.reloadPending) continue;
-      loads.push({ target, empty: table.reloadPending && target.plan.mode !== 'append', rows: snapshotMode !== 'no_data', removeProperties: table.reloadPending ? [RELOAD_PENDING] : [] });
+      loads.push({ target, empty: table.reloadPending && target.plan.mode !== 'append', rows: snapshotMode !== 'no_data', ...propertiesAfterLoad(table) });
     }
     for (const { name, identifier, plan, committer } of targets) {
       events.tableReady({ table: name, target: targetName(identifier), mode: plan.mode, position: committer.position, note: plan.notes.length === 0 ? undefined : plan.notes.join(' ') });
@@ -78,6 +83,15 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     abort.abort();
     await source.client.close();
   }
+}
+
+/** A load makes up for what was passed over, except for columns that stay left out. */
+function propertiesAfterLoad(table: FoundTable): Pick<LoadRequest, 'properties' | 'removeProperties'> {
+  const columns = columnsLeftOut(table);
+  return {
+    properties: columns.length === 0 ? {} : { [LEFT_OUT_COLUMNS]: JSON.stringify(columns) },
+    removeProperties: [RELOAD_PENDING, LEFT_OUT, ...(columns.length === 0 ? [LEFT_OUT_COLUMNS] : [])].filter((name) => table.existing?.metadata.properties[name] !== undefined),
+  };
 }
 
 async function openTarget(found: FoundTable, context: SessionContext, source: OpenSource, process: string, signal: AbortSignal): Promise<TableTarget> {
