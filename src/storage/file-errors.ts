@@ -8,6 +8,9 @@ const CODES: Readonly<Record<string, ErrorCode>> = {
   EACCES: 'STORAGE_AUTH',
   EPERM: 'STORAGE_AUTH',
   EROFS: 'STORAGE_AUTH',
+  // A part of the path is a file: that does not get better by itself.
+  ENOTDIR: 'STORAGE_REFUSED',
+  ENAMETOOLONG: 'STORAGE_REFUSED',
 };
 
 /** The `errno` name of a failed system call (`ENOENT`, …), or undefined. */

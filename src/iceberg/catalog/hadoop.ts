@@ -101,7 +101,7 @@ export class HadoopCatalog implements Catalog {
    * told "exists"), else throws what is known: refused, conflict, or unknown.
    */
   async #settle(error: unknown, folder: string, version: number, location: string, body: Uint8Array): Promise<void> {
-    const refused = isWalbergError(error, 'STORAGE_FULL', 'STORAGE_AUTH');
+    const refused = isWalbergError(error, 'STORAGE_FULL', 'STORAGE_AUTH', 'STORAGE_REFUSED');
     let found: Uint8Array | undefined;
     try {
       found = await this.#storage.read(location);
