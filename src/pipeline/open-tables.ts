@@ -9,6 +9,7 @@ import { insertLsn } from '../postgres/wal-position.js';
 import { isColumnCaptured } from '../postgres/table-selection.js';
 import { icebergSchema, planTable, qualifiedName, type TablePlan } from '../schema/table-plan.js';
 import { targetName } from './table-target.js';
+import { otherCluster } from './unpublished.js';
 
 /** A captured table with its Iceberg table, if that exists already. */
 export interface FoundTable {
@@ -91,7 +92,7 @@ function positionOf(table: LoadedTable, config: WalbergConfig, source: OpenSourc
   const stored = readPosition(table);
   if (stored === undefined) return undefined;
   if (stored.systemId !== undefined && stored.systemId !== source.identity.systemId) {
-    throw new WalbergError('SOURCE_OTHER_CLUSTER', `Table ${name} was written from another Postgres cluster`, { context: { table: name, systemId: stored.systemId, connectedTo: source.identity.systemId } });
+    throw otherCluster(name, stored.systemId, source.identity);
   }
   if (stored.slot !== undefined && stored.slot !== config.source.slotName) {
     throw new WalbergError('SLOT_MISSING', `Table ${name} was written through replication slot ${stored.slot}, not ${config.source.slotName}`, {

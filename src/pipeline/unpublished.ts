@@ -25,11 +25,18 @@ export async function refuseUnpublished(config: WalbergConfig, client: SourceCli
     const identifier = { namespace: config.sink.namespace, name: targetTableName(config, ref.schema, ref.name) };
     const table = await catalog.loadTable(identifier);
     const stored = table === undefined ? undefined : readPosition(table);
-    // Positions of another slot or cluster are refused later, for what they are.
-    if (stored === undefined || (stored.slot ?? slotName) !== slotName || (stored.systemId ?? identity.systemId) !== identity.systemId) continue;
+    // Before anything is created on a server that is not the tables' own.
+    if (stored?.systemId !== undefined && stored.systemId !== identity.systemId) throw otherCluster(targetName(identifier), stored.systemId, identity);
+    // Positions of another slot are refused later, for what they are.
+    if (stored === undefined || (stored.slot ?? slotName) !== slotName) continue;
     const context = { publication: publicationName, table: `${ref.schema}.${ref.name}` };
     const hint = `Changes made meanwhile were not published. Drop ${targetName(identifier)} and every other Iceberg table whose source was left out, so that they are loaded anew; or load into another namespace through another slot.name.`;
     if (publication === undefined) throw new WalbergError('PUBLICATION_MISSING', `Publication ${publicationName} does not exist any more, but table ${targetName(identifier)} holds a position`, { context, hint });
     throw new WalbergError('PUBLICATION_INCOMPLETE', `Publication ${publicationName} leaves out ${ref.schema}.${ref.name}, but table ${targetName(identifier)} holds a position`, { context, hint });
   }
+}
+
+/** SOURCE_OTHER_CLUSTER: the table's position means nothing on this server. */
+export function otherCluster(table: string, systemId: string, identity: SystemIdentity): WalbergError {
+  return new WalbergError('SOURCE_OTHER_CLUSTER', `Table ${table} was written from another Postgres cluster`, { context: { table, systemId, connectedTo: identity.systemId } });
 }

@@ -247,6 +247,7 @@ describe('a server that is not the one the tables come from', () => {
           await same.rows(`SET search_path = public; ${SHOP}`);
           assert.equal((await run.start({}, elsewhere(other)).fails()).code, 'SOURCE_OTHER_CLUSTER');
           assert.equal(await readSlot(same, run.name), undefined, 'a slot was made there');
+          assert.deepEqual(await same.rows('SELECT pubname FROM pg_publication'), [], 'a publication was made there');
         } finally {
           await same.close();
         }
