@@ -6,6 +6,7 @@ import { copyOut, copyStatement, importSnapshot, lockAndReadFileNode, relationPa
 import { CopyRowReader } from '../support/copy-rows.js';
 import { readBack } from '../../src/postgres/read-back.js';
 import { dropSlot, readSlot } from '../../src/postgres/slot.js';
+import { dropSlot as freeSlot } from '../support/case.js';
 import { createExportingSlot, ensureSlot } from '../../src/postgres/slot-creation.js';
 import { describeTables } from '../../src/postgres/source-catalog.js';
 import { currentLsn, readSourceStatus } from '../../src/postgres/source-status.js';
@@ -21,7 +22,7 @@ let sql: SourceClient;
 before(async () => { server = await SourceServer.start({ autovacuum: 'off' }); sql = await server.client(); });
 after(async () => { await sql?.close(); await server?.stop(); });
 beforeEach(async () => {
-  await dropSlot(sql, 'walberg');
+  await freeSlot(sql, 'walberg');
   await sql.rows('DROP PUBLICATION IF EXISTS walberg; DROP SCHEMA public CASCADE; CREATE SCHEMA public; CREATE PUBLICATION walberg FOR ALL TABLES');
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import type { Relation } from '../../src/pgoutput/messages.js';
 import type { SourceClient } from '../../src/postgres/client.js';
-import { dropSlot } from '../../src/postgres/slot.js';
+import { dropSlot } from '../support/case.js';
 import { ensureSlot } from '../../src/postgres/slot-creation.js';
 import { describeTables } from '../../src/postgres/source-catalog.js';
 import { relationDifference } from '../../src/schema/relation-match.js';
