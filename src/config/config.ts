@@ -56,7 +56,9 @@ export interface TypeConfig {
   readonly decimalMode: 'precise' | 'double' | 'string';
   readonly timeMode: 'native' | 'isostring';
   readonly binaryMode: 'bytes' | 'base64' | 'base64-url-safe' | 'hex';
-  /** infinity, NaN numeric, out of range, 24:00. */
+  /** Lists of what the elements are, or the text of the array. */
+  readonly arrayMode: 'list' | 'text';
+  /** infinity, NaN numeric, out of range, 24:00, arrays of several dimensions in a list. */
   readonly specialValues: 'fail' | 'null' | 'clamp';
 }
 

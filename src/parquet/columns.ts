@@ -1,12 +1,13 @@
 import { DateDay, Field, Int32, Int64, TimeMicrosecond, TimestampMicrosecond } from 'apache-arrow';
 import { WalbergError } from '../errors/error.js';
-import { parseDecimal, parseFixed } from '../iceberg/spec/schema.js';
+import { isPrimitive, parseDecimal, parseFixed, typeText } from '../iceberg/spec/schema.js';
 import type { IcebergType } from '../iceberg/spec/types.js';
-import type { Codec } from '../schema/codec.js';
+import type { Codec, SpecialPolicy } from '../schema/codec.js';
 import { BytesColumn, bytesTextWriter, writeBinary, writeText } from './column-bytes.js';
 import { DecimalColumn, FixedColumn, UuidColumn } from './column-fixed.js';
 import { BooleanColumn, FloatColumn, Int32Column, Int64Column } from './column-numbers.js';
 import type { Column, ColumnPlace } from './column.js';
+import { ListColumn } from './column-list.js';
 import { decodeDouble, decodeFloat, decodeFloatAsDouble } from './decode-floats.js';
 import { decodeInt, decodeLong } from './decode-integers.js';
 import { clampDate, clampTime, clampTimestamp, decodeDate, decodeTime, decodeTimestamp, decodeTimestamptz } from './decode-temporal.js';
@@ -33,7 +34,7 @@ export function fileColumns(request: EncodeRequest): FileColumns {
     const place = { table: request.tableName, name: column.name, required: column.required };
     const { source } = column;
     if (source.from === 'tuple') {
-      return tupleColumn(source.codec, column.type, { ...place, slot: slotOf(source.ordinal), special: 'special' in source.codec ? source.codec.special : 'fail' });
+      return tupleColumn(source.codec, column.type, { ...place, slot: slotOf(source.ordinal), special: specialOf(source.codec) });
     }
     if (request.meta === undefined) throw new WalbergError('INTERNAL', `${request.tableName}: column ${column.name} needs row metadata, which the request has not`);
     return metaColumn(source.field, column.type, { ...place, slot: -1, special: 'fail' }, request.meta, request.sourceColumnNames, slots);
@@ -41,12 +42,21 @@ export function fileColumns(request: EncodeRequest): FileColumns {
   return { columns, ordinals };
 }
 
+function specialOf(codec: Codec): SpecialPolicy {
+  return 'special' in codec ? codec.special : 'fail';
+}
+
 /**
  * The Iceberg type decides the column; the codec must make values of it. Promotions of the specification are covered: an int
  * codec fills a long column, a float codec a double one, and decimals follow the column's precision and scale.
  */
 function tupleColumn(codec: Codec, type: IcebergType, place: ColumnPlace): Column {
-  switch (`${codec.kind} ${typeof type === 'string' ? type : type.type}`) {
+  if (codec.kind === 'list' && !isPrimitive(type) && type.type === 'list') {
+    // The batch of elements has one slot.
+    const elements = tupleColumn(codec.element, type.element, { ...place, required: type['element-required'], slot: 0, special: specialOf(codec.element) });
+    return new ListColumn(place, type, elements, codec.delimiter);
+  }
+  switch (`${codec.kind} ${typeText(type)}`) {
     case 'boolean boolean': return new BooleanColumn(place);
     case 'int int':
     case 'long int': return new Int32Column(place, new Int32(), decodeInt);
@@ -71,7 +81,7 @@ function tupleColumn(codec: Codec, type: IcebergType, place: ColumnPlace): Colum
   if (decimal !== undefined && (codec.kind === 'decimal' || codec.kind === 'int' || codec.kind === 'long')) return new DecimalColumn(place, decimal.precision, decimal.scale);
   const width = parseFixed(type);
   if (width !== undefined && codec.kind === 'binary') return new FixedColumn(place, width);
-  throw new WalbergError('INTERNAL', `${place.table}, column ${place.name}: values of kind ${codec.kind} cannot be written as ${typeof type === 'string' ? type : type.type}`, { context: { table: place.table, column: place.name } });
+  throw new WalbergError('INTERNAL', `${place.table}, column ${place.name}: values of kind ${codec.kind} cannot be written as ${typeText(type)}`, { context: { table: place.table, column: place.name } });
 }
 
 /** Arrow field with Iceberg's field id where parquet-wasm looks for it. */

@@ -21,9 +21,11 @@ export type Codec =
   | { readonly kind: 'timestamptz'; readonly special: SpecialPolicy }
   /** ISO-8601 string of date/time types (`time.precision.mode=isostring`). */
   | { readonly kind: 'iso-string'; readonly of: 'date' | 'time' | 'timestamp' | 'timestamptz' }
-  | { readonly kind: 'bytes-text'; readonly form: 'base64' | 'base64-url-safe' | 'hex' };
+  | { readonly kind: 'bytes-text'; readonly form: 'base64' | 'base64-url-safe' | 'hex' }
+  /** Array text to a list; `delimiter` is pg_type.typdelim of the element's type, `special` is for arrays of several dimensions. */
+  | { readonly kind: 'list'; readonly element: Codec; readonly delimiter: string; readonly special: SpecialPolicy };
 
-/** What to do with a value that the Iceberg type cannot hold (infinity, NaN numeric, out of range, 24:00). */
+/** What to do with a value that the Iceberg type cannot hold (infinity, NaN numeric, out of range, 24:00, an array of several dimensions). */
 export type SpecialPolicy = 'fail' | 'null' | 'clamp';
 
 /** Debezium's metadata fields that Walberg can add to a row. */

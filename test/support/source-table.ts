@@ -48,7 +48,7 @@ export function relationOf(source: SourceTable): Relation {
   };
 }
 
-export const EXACT_TYPES: TypeConfig = { decimalMode: 'precise', timeMode: 'native', binaryMode: 'bytes', specialValues: 'fail' };
+export const EXACT_TYPES: TypeConfig = { decimalMode: 'precise', timeMode: 'native', binaryMode: 'bytes', arrayMode: 'list', specialValues: 'fail' };
 
 /** A sink that mirrors, with Walberg's defaults elsewhere. */
 export function sinkConfig(changes: Partial<SinkConfig> = {}): SinkConfig {

@@ -113,7 +113,7 @@ const TYPE_NAMES = ['boolean', 'smallint', 'integer', 'bigint', 'real', 'double 
   'time without time zone', 'timestamp without time zone', 'timestamp with time zone', 'jsonb', 'public.mood', 'integer[]', 'money'];
 const typeConfig: fc.Arbitrary<TypeConfig> = fc.record({
   decimalMode: fc.constantFrom('precise' as const, 'double' as const, 'string' as const), timeMode: fc.constantFrom('native' as const, 'isostring' as const),
-  binaryMode: fc.constantFrom('bytes' as const, 'base64' as const, 'hex' as const), specialValues: fc.constantFrom('fail' as const, 'null' as const, 'clamp' as const),
+  binaryMode: fc.constantFrom('bytes' as const, 'base64' as const, 'hex' as const), arrayMode: fc.constantFrom('list' as const, 'text' as const), specialValues: fc.constantFrom('fail' as const, 'null' as const, 'clamp' as const),
 });
 const anySource = fc.record({
   columns: fc.uniqueArray(fc.record({ name: fc.string({ minLength: 1, maxLength: 8 }), type: fc.constantFrom(...TYPE_NAMES), notNull: fc.boolean() }), { minLength: 1, maxLength: 12, selector: (c) => c.name }),

@@ -73,7 +73,7 @@ test('a domain goes by its base type and the modifier of the domain', () => {
 });
 
 test('an enum whose OID is that of no built-in type stays text whatever the modes', () => {
-  const types: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', specialValues: 'null' };
+  const types: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', arrayMode: 'list', specialValues: 'null' };
   assert.deepEqual(mapColumn(sourceColumn('m', 'public.mood'), types), { type: 'string', codec: { kind: 'string' } });
 });
 
