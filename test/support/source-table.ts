@@ -1,6 +1,6 @@
 import type { SinkConfig, TypeConfig } from '../../src/config/config.js';
 import type { Relation } from '../../src/pgoutput/messages.js';
-import type { SourceColumn, SourceTable } from '../../src/schema/source-table.js';
+import type { SourceColumn, SourceElement, SourceTable } from '../../src/schema/source-table.js';
 
 /** OID, typtype and storage of types that tests name. */
 const TYPES: Readonly<Record<string, readonly [oid: number, kind: string, toastable: boolean]>> = {
@@ -27,6 +27,15 @@ export function sourceColumn(name: string, typeName: string, changes: Partial<So
   return {
     name, attnum: 1, typeOid: oid, typmod, typeName, baseTypeOid: oid, baseTypmod: typmod, baseTypeName: typeName, baseTypeKind: kind,
     notNull: false, toastable, generated: '', ...changes,
+  };
+}
+
+/** An array column as the catalog describes it, by the SQL name of its elements. */
+export function arrayColumn(name: string, elementName: string, changes: Partial<SourceElement> = {}, column: Partial<SourceColumn> = {}): SourceColumn {
+  const element = sourceColumn(name, elementName);
+  return {
+    ...element, typeOid: 16900, baseTypeOid: 16900, typeName: `${elementName}[]`, baseTypeName: `${elementName}[]`, typmod: element.typmod, baseTypmod: element.typmod, baseTypeKind: 'b', toastable: true,
+    element: { typeName: elementName, baseTypeOid: element.typeOid, baseTypmod: element.typmod, baseTypeKind: element.baseTypeKind, delimiter: ',', dimensions: 1, ...changes }, ...column,
   };
 }
 

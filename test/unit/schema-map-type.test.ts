@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { TypeConfig } from '../../src/config/config.js';
 import { mapColumn } from '../../src/schema/map-type.js';
 import { numericModifier } from '../../src/schema/numeric-modifier.js';
-import { EXACT_TYPES, numericTypmod, sourceColumn } from '../support/source-table.js';
+import { arrayColumn, EXACT_TYPES, numericTypmod, sourceColumn } from '../support/source-table.js';
 
 /** SQL type, Iceberg type, codec, and whether the operator is told. */
 const ROWS: readonly [sql: string, type: string, codec: object, noted?: true][] = [
@@ -66,6 +66,36 @@ for (const [sql, type, codec, noted] of ROWS) {
     if (noted === true) assert.match(mapped.note!, new RegExp(`^Column c is ${sql.replaceAll(/[()[\]-]/g, '\\$&')}[:, ]`));
   });
 }
+
+for (const [sql, element, codec, noted] of ROWS) {
+  if (sql.endsWith('[]')) continue;
+  test(`${sql}[] becomes a list of ${element}`, () => {
+    const mapped = mapColumn(arrayColumn('c', sql), EXACT_TYPES);
+    assert.deepEqual({ type: mapped.type, codec: mapped.codec }, {
+      type: { type: 'list', 'element-id': 0, element, 'element-required': false },
+      codec: { kind: 'list', element: codec, delimiter: ',', special: 'fail' },
+    });
+    assert.equal(mapped.note !== undefined, noted === true);
+    if (noted === true) assert.match(mapped.note!, /^Column c is .*\[\], and its elements are .*: written as /);
+  });
+}
+
+test('arrays that are declared with several dimensions, or asked for as text, are text and noted', () => {
+  for (const [column, types] of [[arrayColumn('c', 'integer', { dimensions: 2 }), EXACT_TYPES], [arrayColumn('c', 'integer'), { ...EXACT_TYPES, arrayMode: 'text' as const }]] as const) {
+    const mapped = mapColumn(column, types);
+    assert.deepEqual([mapped.type, mapped.codec], ['string', { kind: 'string' }]);
+    assert.match(mapped.note!, /^Column c is .*: written as the text/);
+  }
+  assert.equal(typeof mapColumn(arrayColumn('c', 'integer', { dimensions: 0 }), EXACT_TYPES).type, 'object');
+});
+
+test('a list takes the delimiter of its elements, and the modes and policy of the configuration', () => {
+  const modes: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', arrayMode: 'list', specialValues: 'null' };
+  assert.deepEqual(mapColumn(arrayColumn('c', 'point', { delimiter: ';' }), modes).codec, { kind: 'list', element: { kind: 'string' }, delimiter: ';', special: 'null' });
+  assert.deepEqual(mapColumn(arrayColumn('c', 'numeric(10,2)'), modes).codec, { kind: 'list', element: { kind: 'numeric-double' }, delimiter: ',', special: 'null' });
+  assert.deepEqual(mapColumn(arrayColumn('c', 'date'), modes).codec, { kind: 'list', element: { kind: 'iso-string', of: 'date' }, delimiter: ',', special: 'null' });
+  assert.deepEqual(mapColumn(arrayColumn('c', 'bytea'), modes).codec, { kind: 'list', element: { kind: 'bytes-text', form: 'hex' }, delimiter: ',', special: 'null' });
+});
 
 test('a domain goes by its base type and the modifier of the domain', () => {
   const price = sourceColumn('price', 'numeric(12,3)', { typeOid: 16500, typmod: -1, typeName: 'public.price' });
