@@ -71,7 +71,8 @@ function bindSource(plan: TablePlan, column: PlanColumn, type: IcebergType): Col
 /** Ids do not count, and catalogs space decimal types differently. */
 function sameType(a: IcebergType, b: IcebergType): boolean {
   if (isPrimitive(a) || isPrimitive(b)) return isPrimitive(a) && isPrimitive(b) && a.replaceAll(' ', '') === b.replaceAll(' ', '');
-  return a.type === 'list' && b.type === 'list' && a['element-required'] === b['element-required'] && sameType(a.element, b.element);
+  if (a.type === 'list' && b.type === 'list') return a['element-required'] === b['element-required'] && sameType(a.element, b.element);
+  return a.type === 'map' && b.type === 'map' && a['value-required'] === b['value-required'] && sameType(a.key, b.key) && sameType(a.value, b.value);
 }
 
 function typeHint(column: PlanColumn, type: IcebergType): string {

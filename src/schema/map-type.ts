@@ -26,7 +26,7 @@ type Described = Pick<SourceColumn, 'typeName' | 'baseTypeOid' | 'baseTypmod' | 
 const OID = {
   bool: 16, bytea: 17, char: 18, name: 19, int8: 20, int2: 21, int4: 23, text: 25, oid: 26, xid: 28, cid: 29,
   json: 114, xml: 142, float4: 700, float8: 701, bpchar: 1042, varchar: 1043, date: 1082, time: 1083, timestamp: 1114,
-  timestamptz: 1184, timetz: 1266, numeric: 1700, uuid: 2950, jsonb: 3802, xid8: 5069,
+  timestamptz: 1184, interval: 1186, timetz: 1266, numeric: 1700, uuid: 2950, jsonb: 3802, xid8: 5069,
 } as const;
 
 /** Types whose text is the value itself, so that writing a string loses nothing and needs no note. */
@@ -44,6 +44,9 @@ const DECIMAL_DIGITS_MAX = 38;
  */
 export function mapColumn(column: SourceColumn, types: TypeConfig): MappedType {
   const { element } = column;
+  if (types.hstoreMode === 'map' && isExtensionType(column, 'hstore')) {
+    return { type: { type: 'map', 'key-id': 0, key: 'string', 'value-id': 0, value: 'string', 'value-required': false }, codec: { kind: 'hstore' } };
+  }
   if (element === undefined || types.arrayMode === 'text') return noted(column, mapScalar(column, types));
   if (element.dimensions > 1) return { ...STRING, note: `Column ${column.name} is declared with ${element.dimensions} dimensions: written as the text Postgres shows for it.` };
   const mapped = mapScalar({ ...element, baseTypeName: element.typeName }, types);
@@ -60,6 +63,7 @@ function noted(column: SourceColumn, mapped: MappedScalar): MappedScalar {
 
 function mapScalar(column: Described, types: TypeConfig): MappedScalar {
   if (column.baseTypeKind === 'e') return STRING;
+  if (types.hstoreMode === 'json' && isExtensionType(column, 'hstore')) return { type: 'string', codec: { kind: 'hstore' } };
   if (column.baseTypeKind !== 'b' || TEXT.has(column.baseTypeOid)) return asText(column);
   const special = types.specialValues;
   switch (column.baseTypeOid) {
@@ -82,6 +86,7 @@ function mapScalar(column: Described, types: TypeConfig): MappedScalar {
     case OID.time: return temporal('time', types);
     case OID.timestamp: return temporal('timestamp', types);
     case OID.timestamptz: return temporal('timestamptz', types);
+    case OID.interval: return types.intervalMode === 'string' ? { type: 'string', codec: { kind: 'iso-string', of: 'interval' } } : asText(column);
     default: return asText(column);
   }
 }
@@ -110,6 +115,11 @@ function decimal(precision: number, scale: number, special: SpecialPolicy): Mapp
 }
 
 function asText(column: Described): MappedScalar {
-  if (TEXT.has(column.baseTypeOid) || column.baseTypeName === 'citext' || column.baseTypeName.endsWith('.citext')) return STRING;
+  if (TEXT.has(column.baseTypeOid) || isExtensionType(column, 'citext')) return STRING;
   return { ...STRING, note: `${column.typeName}: written as the text Postgres shows for it.` };
+}
+
+/** Types of extensions have no fixed OID; format_type() names the schema unless it is on the search path. */
+function isExtensionType({ baseTypeKind, baseTypeName }: Described, name: string): boolean {
+  return baseTypeKind === 'b' && (baseTypeName === name || baseTypeName.endsWith(`.${name}`));
 }

@@ -26,7 +26,7 @@ export function storedAs(codec: Codec, type: IcebergType, exact: boolean): Codec
   if (type !== 'string') return undefined;
   switch (codec.kind) {
     case 'date': case 'time': case 'timestamp': case 'timestamptz': return { kind: 'iso-string', of: codec.kind };
-    case 'int': case 'long': case 'decimal': case 'uuid': case 'list': return { kind: 'string' };
+    case 'int': case 'long': case 'decimal': case 'uuid': case 'list': case 'hstore': return { kind: 'string' };
     // boolean, floating-point and binary values have no single text form
     default: return undefined;
   }

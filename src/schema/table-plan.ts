@@ -134,6 +134,7 @@ function mapKeyColumn(column: SourceColumn, types: TypeConfig): MappedType {
   return mapColumn(column, {
     ...types,
     arrayMode: 'text',
+    hstoreMode: 'text',
     decimalMode: types.decimalMode === 'double' ? 'precise' : types.decimalMode,
     specialValues: types.specialValues === 'null' ? 'fail' : types.specialValues,
   });
@@ -165,10 +166,13 @@ function noteCaseTwins(columns: readonly PlanColumn[], table: string, notes: str
   }
 }
 
-/** Schema of a new table: field ids 1 to n in column order, then those of list elements, as catalogs assign them. */
+/** Schema of a new table: field ids 1 to n in column order, then those inside lists and maps, as catalogs assign them. */
 export function icebergSchema(plan: TablePlan): Schema {
   let last = plan.columns.length;
-  const withIds = (type: IcebergType): IcebergType => (isPrimitive(type) || type.type !== 'list' ? type : { ...type, 'element-id': ++last });
+  const withIds = (type: IcebergType): IcebergType => {
+    if (isPrimitive(type) || type.type === 'struct') return type;
+    return type.type === 'list' ? { ...type, 'element-id': ++last } : { ...type, 'key-id': ++last, 'value-id': ++last };
+  };
   const fields = plan.columns.map((c, i): NestedField => ({ id: i + 1, name: c.name, required: c.required, type: withIds(c.type), ...(c.doc === undefined ? {} : { doc: c.doc }) }));
   const identifiers = fields.filter((f) => plan.keyNames.includes(f.name)).map((f) => f.id);
   return { type: 'struct', 'schema-id': 0, ...(plan.identifier ? { 'identifier-field-ids': identifiers } : {}), fields };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { ARRAY_SAMPLES, createSampleTable, insertSampleRow, sampleRows, TIME_SAMPLES, TYPE_SAMPLES, TYPE_SETUP, type TypeSample, updateSampleRow } from '../support/type-samples.js';
+import { ARRAY_SAMPLES, createSampleTable, insertSampleRow, MAP_SAMPLES, sampleRows, TIME_SAMPLES, TYPE_SAMPLES, TYPE_SETUP, type TypeSample, updateSampleRow } from '../support/type-samples.js';
 import { Lake, LakeRun } from './lake.js';
 import { conditionOn, type Engine, sameValue } from './predicates.js';
 import { type CanonicalRow, ForeignReaderError, type ForeignReader } from './readers/reader.js';
@@ -10,6 +10,7 @@ import { assertSameRows } from './same-rows.js';
 const PLAIN = 'plain_types', MIRROR = 'mirrored_types', TIMES = 'times', MIRRORED_TIMES = 'mirrored_times', LISTS = 'plain_lists', MIRRORED_LISTS = 'mirrored_lists';
 const ROWS = sampleRows(TYPE_SAMPLES);
 const TIME_ROWS = sampleRows(TIME_SAMPLES);
+const NESTED_SAMPLES: readonly TypeSample[] = [...ARRAY_SAMPLES, ...MAP_SAMPLES];
 /** Ids: loaded rows are 0 to 999, streamed ones with the same values follow; see `changes`. */
 const STREAMED = 1000, UPDATED = 2000, DELETED = 3000, MOVED = 4000, MOVED_TO = 5000, TOUCHED = 6000;
 
@@ -24,9 +25,9 @@ describe('every type, with its edge values, in engines that share no code', () =
     const opening = Lake.open();
     [readers.spark, readers.pyiceberg, readers.duckdb, readers.clickhouse] = await Promise.all([startSpark(), startPyIceberg(), startDuckDb(), startClickHouse()]);
     lake = await opening;
-    run = await LakeRun.open(lake, 'types', { 'walberg.commit.interval.ms': '20', 'debezium.source.status.update.interval.ms': '50' });
+    run = await LakeRun.open(lake, 'types', { 'walberg.commit.interval.ms': '20', 'debezium.source.status.update.interval.ms': '50', 'debezium.source.hstore.handling.mode': 'map' });
     for (const statement of TYPE_SETUP) await run.sql(statement);
-    for (const [table, samples] of [[PLAIN, TYPE_SAMPLES], [MIRROR, TYPE_SAMPLES], [TIMES, TIME_SAMPLES], [MIRRORED_TIMES, TIME_SAMPLES], [LISTS, ARRAY_SAMPLES], [MIRRORED_LISTS, ARRAY_SAMPLES]] as const) {
+    for (const [table, samples] of [[PLAIN, TYPE_SAMPLES], [MIRROR, TYPE_SAMPLES], [TIMES, TIME_SAMPLES], [MIRRORED_TIMES, TIME_SAMPLES], [LISTS, NESTED_SAMPLES], [MIRRORED_LISTS, NESTED_SAMPLES]] as const) {
       await run.sql(createSampleTable(table, samples));
       await load(table, samples, table === MIRROR || table === MIRRORED_TIMES || table === MIRRORED_LISTS);
     }
@@ -37,9 +38,9 @@ describe('every type, with its edge values, in engines that share no code', () =
       if (id < TIME_ROWS.length) await run.sql(insertSampleRow(TIMES, STREAMED + id, TIME_SAMPLES, TIME_ROWS[id]!));
       await run.settle();
     }
-    for (const [id, row] of sampleRows(ARRAY_SAMPLES).entries()) await run.sql(insertSampleRow(LISTS, STREAMED + id, ARRAY_SAMPLES, row));
+    for (const [id, row] of sampleRows(NESTED_SAMPLES).entries()) await run.sql(insertSampleRow(LISTS, STREAMED + id, NESTED_SAMPLES, row));
     await change(MIRROR, TYPE_SAMPLES);
-    await change(MIRRORED_LISTS, ARRAY_SAMPLES);
+    await change(MIRRORED_LISTS, NESTED_SAMPLES);
     await change(MIRRORED_TIMES, TIME_SAMPLES);
     await run.settle();
     await run.stop();
@@ -80,8 +81,8 @@ describe('every type, with its edge values, in engines that share no code', () =
     assertSameRows(await readers[engine].readTable(run.source(table)), (await run.rows(table)).map((row) => (lists && engine === 'clickhouse' ? withoutNullLists(row) : row)), `${engine}, ${table}`);
   }
 
-  /** ClickHouse has no NULL of an array type, and reads one as an empty array. */
-  const withoutNullLists = (row: CanonicalRow): CanonicalRow => ({ ...row, ...Object.fromEntries(ARRAY_SAMPLES.map(({ column }) => [column, row[column] ?? '[]'])) });
+  /** ClickHouse has no NULL of array and map types, and reads one as empty. */
+  const withoutNullLists = (row: CanonicalRow): CanonicalRow => ({ ...row, ...Object.fromEntries(NESTED_SAMPLES.map(({ column }) => [column, row[column] ?? '[]'])) });
 
   it('the columns have the types that the manual names', async () => {
     for (const [table, samples] of [[PLAIN, TYPE_SAMPLES], [MIRROR, TYPE_SAMPLES], [TIMES, TIME_SAMPLES]] as const) {
@@ -90,7 +91,7 @@ describe('every type, with its edge values, in engines that share no code', () =
     }
   });
 
-  it('arrays are lists of what their elements are, and every id is the catalog\'s', async () => {
+  it('arrays are lists of what their elements are, hstore is a map, and every id is the catalog\'s', async () => {
     for (const table of [LISTS, MIRRORED_LISTS]) {
       const { schema } = await run.metadata(table);
       const ids = new Set<unknown>();
@@ -99,7 +100,12 @@ describe('every type, with its edge values, in engines that share no code', () =
         assert.deepEqual(list, { type: 'list', element: iceberg, 'element-required': false }, column);
         ids.add(id);
       }
-      assert.equal(ids.size, ARRAY_SAMPLES.length);
+      for (const { column, iceberg } of MAP_SAMPLES) {
+        const { 'key-id': key, 'value-id': value, ...map } = schema.find(({ name }) => name === column)!.type as Readonly<Record<string, unknown>>;
+        assert.deepEqual(map, { type: 'map', key: 'string', value: 'string', 'value-required': false }, iceberg);
+        ids.add(key).add(value);
+      }
+      assert.equal(ids.size, ARRAY_SAMPLES.length + 2 * MAP_SAMPLES.length);
     }
   });
 

@@ -141,6 +141,19 @@ test('lists of other elements, of required elements, and lists for what is no ar
   assert.throws(() => bindColumns(text, icebergSchema(LISTS)), (e) => isWalbergError(e, 'TABLE_INCOMPATIBLE') && e.hint.includes('walberg.array-handling=list'));
 });
 
+test('hstore in a map takes its ids from the table, goes on as text in a string column, and is text in a key', () => {
+  const types: TypeConfig = { ...EXACT_TYPES, hstoreMode: 'map' };
+  const source = sourceTable([sourceColumn('id', 'bigint'), sourceColumn('h', 'public.hstore')], ['id']);
+  const plan = planTable(source, sinkConfig(), types, everyColumn);
+  const map = (key: number, required = false): IcebergType => ({ type: 'map', 'key-id': key, key: 'string', 'value-id': key + 1, value: 'string', 'value-required': required });
+  assert.deepEqual(icebergSchema(plan).fields[1].type, map(3));
+  assert.deepEqual(bindColumns(plan, schemaWith({ h: { type: map(50) } }, [], plan))[1].type, map(50));
+  assert.deepEqual(bindColumns(plan, schemaWith({ h: { type: 'string' } }, [], plan))[1].source, { from: 'tuple', ordinal: 1, codec: { kind: 'string' } });
+  assert.throws(() => bindColumns(plan, schemaWith({ h: { type: map(50, true) } }, [], plan)), incompatible('column h as map<string, string>'));
+  const keyed = planTable(sourceTable(source.columns, ['h']), sinkConfig(), types, everyColumn);
+  assert.equal(icebergSchema(keyed).fields[1].type, 'string');
+});
+
 test('an array in the key is text, which rows can be matched by', () => {
   const plan = planTable(sourceTable([arrayColumn('path', 'text'), arrayColumn('tags', 'text')], ['path']), sinkConfig(), EXACT_TYPES, everyColumn);
   const schema = icebergSchema(plan);
@@ -151,10 +164,10 @@ test('an array in the key is text, which rows can be matched by', () => {
 });
 
 const TYPE_NAMES = ['boolean', 'smallint', 'integer', 'bigint', 'real', 'double precision', 'numeric', 'numeric(10,2)', 'numeric(38,3)', 'numeric(5,-2)', 'numeric(50,3)', 'text', 'bytea', 'uuid', 'date',
-  'time without time zone', 'timestamp without time zone', 'timestamp with time zone', 'jsonb', 'public.mood', 'integer[]', 'money'];
+  'time without time zone', 'timestamp without time zone', 'timestamp with time zone', 'jsonb', 'public.mood', 'integer[]', 'money', 'public.hstore', 'interval'];
 const typeConfig: fc.Arbitrary<TypeConfig> = fc.record({
   decimalMode: fc.constantFrom('precise' as const, 'double' as const, 'string' as const), timeMode: fc.constantFrom('native' as const, 'isostring' as const),
-  binaryMode: fc.constantFrom('bytes' as const, 'base64' as const, 'hex' as const), arrayMode: fc.constantFrom('list' as const, 'text' as const), specialValues: fc.constantFrom('fail' as const, 'null' as const, 'clamp' as const),
+  binaryMode: fc.constantFrom('bytes' as const, 'base64' as const, 'hex' as const), arrayMode: fc.constantFrom('list' as const, 'text' as const), hstoreMode: fc.constantFrom('text' as const, 'json' as const, 'map' as const), intervalMode: fc.constantFrom('text' as const, 'string' as const), specialValues: fc.constantFrom('fail' as const, 'null' as const, 'clamp' as const),
 });
 const anySource = fc.record({
   columns: fc.uniqueArray(fc.record({ name: fc.string({ minLength: 1, maxLength: 8 }), type: fc.constantFrom(...TYPE_NAMES), array: fc.boolean(), notNull: fc.boolean() }), { minLength: 1, maxLength: 12, selector: (c) => c.name }),

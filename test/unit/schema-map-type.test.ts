@@ -90,11 +90,25 @@ test('arrays that are declared with several dimensions, or asked for as text, ar
 });
 
 test('a list takes the delimiter of its elements, and the modes and policy of the configuration', () => {
-  const modes: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', arrayMode: 'list', specialValues: 'null' };
+  const modes: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', arrayMode: 'list', hstoreMode: 'text', intervalMode: 'text', specialValues: 'null' };
   assert.deepEqual(mapColumn(arrayColumn('c', 'point', { delimiter: ';' }), modes).codec, { kind: 'list', element: { kind: 'string' }, delimiter: ';', special: 'null' });
   assert.deepEqual(mapColumn(arrayColumn('c', 'numeric(10,2)'), modes).codec, { kind: 'list', element: { kind: 'numeric-double' }, delimiter: ',', special: 'null' });
   assert.deepEqual(mapColumn(arrayColumn('c', 'date'), modes).codec, { kind: 'list', element: { kind: 'iso-string', of: 'date' }, delimiter: ',', special: 'null' });
   assert.deepEqual(mapColumn(arrayColumn('c', 'bytea'), modes).codec, { kind: 'list', element: { kind: 'bytes-text', form: 'hex' }, delimiter: ',', special: 'null' });
+});
+
+test('hstore is text, a JSON string or a map; an array of them has no maps', () => {
+  const column = sourceColumn('h', 'public.hstore');
+  assert.match(mapColumn(column, EXACT_TYPES).note!, /written as the text/);
+  assert.deepEqual(mapColumn(column, { ...EXACT_TYPES, hstoreMode: 'json' }), { type: 'string', codec: { kind: 'hstore' } });
+  assert.deepEqual(mapColumn(column, { ...EXACT_TYPES, hstoreMode: 'map' }), { type: { type: 'map', 'key-id': 0, key: 'string', 'value-id': 0, value: 'string', 'value-required': false }, codec: { kind: 'hstore' } });
+  assert.deepEqual(mapColumn(sourceColumn('h', 'text'), { ...EXACT_TYPES, hstoreMode: 'map' }).type, 'string');
+  const array = mapColumn(arrayColumn('h', 'public.hstore'), { ...EXACT_TYPES, hstoreMode: 'map' });
+  assert.deepEqual(array.codec, { kind: 'list', element: { kind: 'string' }, delimiter: ',', special: 'fail' });
+});
+
+test('interval.handling.mode=string is ISO 8601', () => {
+  assert.deepEqual(mapColumn(sourceColumn('i', 'interval'), { ...EXACT_TYPES, intervalMode: 'string' }), { type: 'string', codec: { kind: 'iso-string', of: 'interval' } });
 });
 
 test('a domain goes by its base type and the modifier of the domain', () => {
@@ -103,7 +117,7 @@ test('a domain goes by its base type and the modifier of the domain', () => {
 });
 
 test('an enum whose OID is that of no built-in type stays text whatever the modes', () => {
-  const types: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', arrayMode: 'list', specialValues: 'null' };
+  const types: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', arrayMode: 'list', hstoreMode: 'text', intervalMode: 'text', specialValues: 'null' };
   assert.deepEqual(mapColumn(sourceColumn('m', 'public.mood'), types), { type: 'string', codec: { kind: 'string' } });
 });
 
