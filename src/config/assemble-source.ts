@@ -36,6 +36,9 @@ export function assembleSource(settings: Settings, checks: Checks): SourceConfig
       decimalMode: settings.choice(`${S}decimal.handling.mode`),
       timeMode: settings.choice(`${S}time.precision.mode`),
       binaryMode: settings.choice(`${S}binary.handling.mode`),
+      arrayMode: settings.choice('walberg.array-handling'),
+      hstoreMode: settings.choice(`${S}hstore.handling.mode`),
+      intervalMode: settings.choice(`${S}interval.handling.mode`),
       specialValues: settings.choice('walberg.special-values'),
     },
   };

@@ -56,7 +56,13 @@ export interface TypeConfig {
   readonly decimalMode: 'precise' | 'double' | 'string';
   readonly timeMode: 'native' | 'isostring';
   readonly binaryMode: 'bytes' | 'base64' | 'base64-url-safe' | 'hex';
-  /** infinity, NaN numeric, out of range, 24:00. */
+  /** Lists of what the elements are, or the text of the array. */
+  readonly arrayMode: 'list' | 'text';
+  /** The text of the hstore, a JSON object as a string, or a map of strings. */
+  readonly hstoreMode: 'text' | 'json' | 'map';
+  /** The text of the interval, or its ISO 8601 form. */
+  readonly intervalMode: 'text' | 'string';
+  /** infinity, NaN numeric, out of range, 24:00, arrays of several dimensions in a list. */
   readonly specialValues: 'fail' | 'null' | 'clamp';
 }
 

@@ -7,7 +7,7 @@ import { hexToBytes } from './decode-bytes.js';
 import { release } from './release.js';
 import { BATCH_ROWS, type Batch } from './scan.js';
 
-/** Writes the column's form of a value at `target` of `out`, which has room for `length + ROOM` bytes; returns the end, -1 when malformed. */
+/** Writes the column's form of a value at `target` of `out`, which has room for `length` bytes times the column's growth, and ROOM more; returns the end, -1 when malformed. */
 export type Writer = (bytes: Buffer, at: number, length: number, out: Buffer, target: number) => number;
 
 /** Bytes a writer may add to the length of the text. */
@@ -28,7 +28,8 @@ export class BytesColumn extends Column {
   #lowLength = 0;
   #highLength = 0;
 
-  constructor(place: ColumnPlace, private readonly utf8: boolean, private readonly write: Writer) {
+  /** `growth`: bytes that a byte of the text may become. */
+  constructor(place: ColumnPlace, private readonly utf8: boolean, private readonly write: Writer, private readonly growth = 1) {
     super(place);
   }
 
@@ -36,7 +37,7 @@ export class BytesColumn extends Column {
     const { arena, side, lengths, rows } = batch;
     const from = this.place.slot * BATCH_ROWS;
     let bytes = 0;
-    for (let slot = from; slot < from + rows; slot++) if (lengths[slot] >= 0) bytes += lengths[slot] + ROOM;
+    for (let slot = from; slot < from + rows; slot++) if (lengths[slot] >= 0) bytes += lengths[slot] * this.growth + ROOM;
     this.reserve(rows);
     this.room(bytes);
     const { write, offsets, values } = this;

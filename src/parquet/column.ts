@@ -1,6 +1,7 @@
 import type { Data } from 'apache-arrow';
 import { WalbergError } from '../errors/error.js';
 import type { BoundValue } from '../iceberg/spec/bounds.js';
+import type { IcebergType } from '../iceberg/spec/types.js';
 import type { SpecialPolicy } from '../schema/codec.js';
 import { ABOVE, BELOW, type Decoder, LOSSY, NOT_A_NUMBER, OK, type Outcome } from './decode.js';
 import { release } from './release.js';
@@ -21,6 +22,17 @@ export interface ColumnPlace {
 export interface Bounds {
   readonly lower: BoundValue;
   readonly upper?: BoundValue;
+}
+
+/** Counts and bounds of one column of Parquet, which for a nested type is that of its elements. */
+export interface LeafMetrics {
+  readonly fieldId: number;
+  readonly type: IcebergType;
+  /** Values, nulls among them. */
+  readonly values: number;
+  readonly nulls: number;
+  readonly nans: number;
+  readonly bounds?: Bounds;
 }
 
 /**
@@ -50,6 +62,11 @@ export abstract class Column {
   abstract bounds(): Bounds | undefined;
   /** Makes room for `capacity` values, keeping the present ones. */
   protected abstract grow(capacity: number): void;
+
+  /** Counts and bounds of the whole file, given the column's field id and type and the number of rows. */
+  metrics(fieldId: number, type: IcebergType, rows: number): readonly LeafMetrics[] {
+    return [{ fieldId, type, values: rows, nulls: this.totalNulls, nans: this.totalNans, bounds: this.bounds() }];
+  }
 
   /** The present value that the Parquet library must have refused, as an error; undefined when all are fine. */
   refused(): WalbergError | undefined {

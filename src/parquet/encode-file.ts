@@ -72,21 +72,21 @@ function encodeColumns(request: EncodeRequest, columns: readonly Column[], ordin
   };
 }
 
-function fileMetrics(fields: readonly EncodeColumn[], columns: readonly Column[], rows: number, sizes: readonly number[]): FileMetrics {
+function fileMetrics(fields: readonly EncodeColumn[], columns: readonly Column[], rows: number, columnSizes: ReadonlyMap<number, number>): FileMetrics {
   const lowerBounds = new Map<number, Uint8Array>();
   const upperBounds = new Map<number, Uint8Array>();
-  fields.forEach(({ fieldId, type }, i) => {
-    const bounds = columns[i].bounds();
-    if (bounds === undefined) return;
+  const leaves = fields.flatMap(({ fieldId, type }, i) => columns[i].metrics(fieldId, type, rows));
+  for (const { fieldId, type, bounds } of leaves) {
+    if (bounds === undefined) continue;
     // Copies: the columns' own buffers are reused, and results travel between threads.
     lowerBounds.set(fieldId, Uint8Array.from(encodeBound(type, bounds.lower)));
     if (bounds.upper !== undefined) upperBounds.set(fieldId, Uint8Array.from(encodeBound(type, bounds.upper)));
-  });
+  }
   return {
-    columnSizes: new Map(fields.map(({ fieldId }, i) => [fieldId, sizes[i]])),
-    valueCounts: new Map(fields.map(({ fieldId }) => [fieldId, rows])),
-    nullValueCounts: new Map(fields.map(({ fieldId }, i) => [fieldId, columns[i].totalNulls])),
-    nanValueCounts: new Map(fields.flatMap(({ fieldId, type }, i) => (type === 'float' || type === 'double' ? [[fieldId, columns[i].totalNans] as const] : []))),
+    columnSizes,
+    valueCounts: new Map(leaves.map(({ fieldId, values }) => [fieldId, values])),
+    nullValueCounts: new Map(leaves.map(({ fieldId, nulls }) => [fieldId, nulls])),
+    nanValueCounts: new Map(leaves.flatMap(({ fieldId, type, nans }) => (type === 'float' || type === 'double' ? [[fieldId, nans] as const] : []))),
     lowerBounds,
     upperBounds,
   };

@@ -1,5 +1,6 @@
 import { WalbergError } from '../errors/error.js';
-import type { IcebergType } from '../iceberg/spec/types.js';
+import { childFields, isPrimitive } from '../iceberg/spec/schema.js';
+import type { IcebergType, PrimitiveType } from '../iceberg/spec/types.js';
 import { release } from './release.js';
 import { BINARY, I16, I32, I64, LIST, readThrift, STRUCT, ThriftStruct, type ThriftValue, writeThrift } from './thrift.js';
 
@@ -24,8 +25,25 @@ export interface FooterColumn {
 export interface FinishedFile {
   readonly bytes: Uint8Array;
   readonly splitOffsets: readonly number[];
-  /** Compressed bytes per column, in column order. */
-  readonly columnSizes: readonly number[];
+  /** Compressed bytes by field id, of columns in file order; for a nested type by the ids of its leaves. */
+  readonly columnSizes: ReadonlyMap<number, number>;
+}
+
+/** A schema element of the file as it has to be; without an id, it is the repeated group inside a list or map. */
+interface Element {
+  readonly fieldId?: number;
+  /** Absent for groups. */
+  readonly type?: PrimitiveType;
+}
+interface Leaf {
+  readonly fieldId: number;
+  readonly type: PrimitiveType;
+}
+
+/** Schema elements of a column, depth first (Iceberg specification, Appendix A, "Parquet": three levels for lists and maps). */
+function elementsOf({ fieldId, type }: FooterColumn): readonly Element[] {
+  if (isPrimitive(type)) return [{ fieldId, type }];
+  return [{ fieldId }, ...(type.type === 'struct' ? [] : [{}]), ...childFields(type).flatMap((child) => elementsOf({ fieldId: child.id, type: child.type }))];
 }
 
 /**
@@ -40,13 +58,18 @@ export class FooterBuilder {
   readonly #parts: Uint8Array[] = [MAGIC];
   readonly #groups: ThriftStruct[] = [];
   readonly #splitOffsets: number[] = [];
-  readonly #columnSizes: number[];
+  readonly #columnSizes: Map<number, number>;
+  readonly #elements: readonly Element[];
+  /** What has a column chunk. */
+  readonly #leaves: readonly Leaf[];
   #end = MAGIC.length;
   #rows = 0;
   #template: ThriftStruct | undefined;
 
-  constructor(private readonly columns: readonly FooterColumn[]) {
-    this.#columnSizes = columns.map(() => 0);
+  constructor(columns: readonly FooterColumn[]) {
+    this.#elements = columns.flatMap(elementsOf);
+    this.#leaves = this.#elements.flatMap(({ fieldId, type }) => (fieldId === undefined || type === undefined ? [] : [{ fieldId, type }]));
+    this.#columnSizes = new Map(this.#leaves.map(({ fieldId }) => [fieldId, 0]));
   }
 
   /** Adds a file that parquet-wasm wrote; one without rows gives the schema alone. */
@@ -56,12 +79,12 @@ export class FooterBuilder {
     this.#template ??= footer;
     for (const group of footer.structs(FILE.rowGroups)) {
       const chunks = group.structs(GROUP.columns).map((chunk) => chunk.struct(CHUNK.metadata) ?? broken('a column chunk has no metadata'));
-      if (chunks.length !== this.columns.length) throw broken('the number of columns differs');
+      if (chunks.length !== this.#leaves.length) throw broken('the number of columns differs');
       const start = Math.min(...chunks.map(chunkStart));
       const end = Math.max(...chunks.map((chunk) => chunkStart(chunk) + chunk.int(META.compressedSize)));
       this.#groups.push(this.#moved(group, this.#end - start));
       this.#splitOffsets.push(this.#end);
-      chunks.forEach((chunk, i) => (this.#columnSizes[i] += chunk.int(META.compressedSize)));
+      this.#leaves.forEach(({ fieldId }, i) => this.#columnSizes.set(fieldId, this.#columnSizes.get(fieldId)! + chunks[i].int(META.compressedSize)));
       this.#rows += group.int(GROUP.rows);
       this.#parts.push(file.subarray(start, end));
       this.#end += end - start;
@@ -94,10 +117,10 @@ export class FooterBuilder {
 
   #schema(footer: ThriftStruct): ThriftValue[] {
     const [root, ...elements] = footer.structs(FILE.schema);
-    if (elements.length !== this.columns.length) throw broken('the number of schema elements differs');
+    if (elements.length !== this.#elements.length) throw broken('the number of schema elements differs');
     return [root, ...elements.map((element, i) => {
-      const { fieldId, type } = this.columns[i];
-      if (element.int(ELEMENT.fieldId) !== fieldId) throw broken('a schema element has another field id');
+      const { fieldId, type } = this.#elements[i];
+      if (element.int(ELEMENT.fieldId) !== (fieldId ?? 0)) throw broken('a schema element has another field id');
       if (type === 'uuid') return element.with([{ id: ELEMENT.logicalType, type: STRUCT, value: new ThriftStruct([{ id: LOGICAL_UUID, type: STRUCT, value: new ThriftStruct([]) }]) }]);
       if (type === 'timestamp' || type === 'time') return element.with([{ id: ELEMENT.convertedType, type: I32, value: undefined }]);
       return element;
@@ -111,7 +134,7 @@ export class FooterBuilder {
     const columns = group.structs(GROUP.columns).map((chunk, i) => {
       const metadata = chunk.struct(CHUNK.metadata) ?? broken('a column chunk has no metadata');
       const moved = metadata.with([offset(metadata, META.dataPage), offset(metadata, META.indexPage), offset(metadata, META.dictionaryPage),
-        ...(this.columns[i].type === 'uuid' ? [{ id: META.statistics, type: STRUCT, value: undefined }] : [])]);
+        ...(this.#leaves[i].type === 'uuid' ? [{ id: META.statistics, type: STRUCT, value: undefined }] : [])]);
       const removed = [CHUNK.offsetIndexOffset, CHUNK.offsetIndexLength, CHUNK.columnIndexOffset, CHUNK.columnIndexLength].map((id) => ({ id, type: I64, value: undefined }));
       return chunk.with([{ id: CHUNK.metadata, type: STRUCT, value: moved }, ...removed]);
     });

@@ -1,4 +1,4 @@
-import type { SourceColumn, SourceTable } from '../schema/source-table.js';
+import type { SourceColumn, SourceElement, SourceTable } from '../schema/source-table.js';
 import type { ReplicaIdentity } from '../pgoutput/messages.js';
 import type { SourceClient } from './client.js';
 import { type PublishedTable, readPublication } from './publication.js';
@@ -53,19 +53,29 @@ function isSent(column: SourceColumn, published: PublishedTable | undefined, ser
 }
 
 async function describeColumns(client: SourceClient, oids: readonly string[]): Promise<Map<number, SourceColumn[]>> {
-  type Column = Row<'attrelid' | 'attnum' | 'attname' | 'atttypid' | 'atttypmod' | 'type_name' | 'base_oid' | 'base_typmod' | 'base_name' | 'base_kind' | 'not_null' | 'varlena' | 'attgenerated'> & { comment: string | null };
+  type Column = Row<'attrelid' | 'attnum' | 'attname' | 'atttypid' | 'atttypmod' | 'type_name' | 'base_oid' | 'base_typmod' | 'base_name' | 'base_kind' | 'not_null' | 'varlena' | 'attgenerated'> & { comment: string | null } & ElementRow;
   const rows = await client.rows<Column>(`
     WITH RECURSIVE columns AS (
-      SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attlen, a.attgenerated
+      SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attlen, a.attgenerated, a.attndims
         FROM pg_catalog.pg_attribute a
        WHERE a.attrelid = ANY ($1::pg_catalog.oid[]) AND a.attnum > 0 AND NOT a.attisdropped
     ), chain AS (
       -- a domain's type modifier sits in the domain, and a domain over a domain has none of its own
-      SELECT t.oid AS declared, t.oid, NULL::pg_catalog.int4 AS typmod, t.typtype, t.typbasetype, t.typtypmod
+      SELECT t.oid AS declared, t.oid, NULL::pg_catalog.int4 AS typmod, NULL::pg_catalog.int4 AS dimensions, t.typtype, t.typbasetype, t.typtypmod, t.typndims
         FROM pg_catalog.pg_type t WHERE t.oid IN (SELECT atttypid FROM columns)
       UNION ALL
-      SELECT c.declared, b.oid, c.typtypmod, b.typtype, b.typbasetype, b.typtypmod
+      SELECT c.declared, b.oid, c.typtypmod, c.typndims, b.typtype, b.typbasetype, b.typtypmod, b.typndims
         FROM chain c JOIN pg_catalog.pg_type b ON b.oid = c.typbasetype WHERE c.typtype = 'd'
+    ), arrays AS (
+      -- int2vector and oidvector have elements too, but are not their array types
+      SELECT DISTINCT t.oid, e.oid AS element, e.typdelim FROM chain c JOIN pg_catalog.pg_type t ON t.oid = c.oid
+        JOIN pg_catalog.pg_type e ON e.oid = t.typelem AND e.typarray = t.oid WHERE t.typtype = 'b'
+    ), elements AS (
+      SELECT a.oid AS array_oid, a.typdelim, t.oid, NULL::pg_catalog.int4 AS typmod, t.typtype, t.typbasetype, t.typtypmod
+        FROM arrays a JOIN pg_catalog.pg_type t ON t.oid = a.element
+      UNION ALL
+      SELECT c.array_oid, c.typdelim, b.oid, c.typtypmod, b.typtype, b.typbasetype, b.typtypmod
+        FROM elements c JOIN pg_catalog.pg_type b ON b.oid = c.typbasetype WHERE c.typtype = 'd'
     )
     SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod,
            pg_catalog.format_type(a.atttypid, a.atttypmod) AS type_name,
@@ -76,8 +86,12 @@ async function describeColumns(client: SourceClient, oids: readonly string[]): P
              WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)) AS not_null,
            -- by type length rather than attstorage: SET STORAGE PLAIN leaves older values out of line
            a.attlen = -1 AS varlena, a.attgenerated,
+           -- the array's modifier is that of its elements
+           e.oid AS element_oid, COALESCE(e.typmod, b.typmod, a.atttypmod) AS element_typmod, e.typtype AS element_kind, e.typdelim AS delimiter,
+           pg_catalog.format_type(e.oid, COALESCE(e.typmod, b.typmod, a.atttypmod)) AS element_name, COALESCE(b.dimensions, a.attndims) AS dimensions,
            pg_catalog.col_description(a.attrelid, a.attnum) AS comment
       FROM columns a JOIN chain b ON b.declared = a.atttypid AND b.typtype <> 'd'
+      LEFT JOIN elements e ON e.array_oid = b.oid AND e.typtype <> 'd'
      ORDER BY a.attrelid, a.attnum`, oids);
   const byTable = new Map<number, SourceColumn[]>();
   for (const r of rows) {
@@ -96,10 +110,23 @@ async function describeColumns(client: SourceClient, oids: readonly string[]): P
       notNull: r.not_null === 't',
       toastable: r.varlena === 't',
       generated: r.attgenerated,
+      ...elementOf(r),
       comment: r.comment ?? undefined,
     });
   }
   return byTable;
+}
+
+type ElementRow = Row<'dimensions'> & { element_oid: string | null; element_typmod: string; element_kind: string; element_name: string; delimiter: string };
+
+function elementOf(r: ElementRow): { readonly element?: SourceElement } {
+  if (r.element_oid === null) return {};
+  return {
+    element: {
+      typeName: r.element_name, baseTypeOid: Number(r.element_oid), baseTypmod: Number(r.element_typmod), baseTypeKind: r.element_kind,
+      delimiter: r.delimiter, dimensions: Number(r.dimensions),
+    },
+  };
 }
 
 interface KeyIndex {

@@ -1,4 +1,5 @@
 import { WalbergError } from '../errors/error.js';
+import { isPrimitive, typeText } from '../iceberg/spec/schema.js';
 import type { IcebergType, Schema } from '../iceberg/spec/types.js';
 import type { ColumnSource, EncodeColumn } from '../parquet/encode-types.js';
 import { storedAs } from './stored-as.js';
@@ -61,20 +62,22 @@ export function bindingNotes(plan: TablePlan, schema: Schema): string[] {
 
 function bindSource(plan: TablePlan, column: PlanColumn, type: IcebergType): ColumnSource | undefined {
   if (sameType(type, column.type)) return column.source;
-  if (typeof type !== 'string') return undefined;
   // the Java sink's older tables hold the millisecond times as numbers
   if (column.source.from === 'meta') return column.type === 'timestamptz' && type === 'long' ? column.source : undefined;
   const codec = storedAs(column.source.codec, type, plan.keyNames.includes(column.name));
   return codec === undefined ? undefined : { ...column.source, codec };
 }
 
-/** Catalogs space decimal types differently. */
+/** Ids do not count, and catalogs space decimal types differently. */
 function sameType(a: IcebergType, b: IcebergType): boolean {
-  return typeof a === 'string' && typeof b === 'string' && a.replaceAll(' ', '') === b.replaceAll(' ', '');
+  if (isPrimitive(a) || isPrimitive(b)) return isPrimitive(a) && isPrimitive(b) && a.replaceAll(' ', '') === b.replaceAll(' ', '');
+  if (a.type === 'list' && b.type === 'list') return a['element-required'] === b['element-required'] && sameType(a.element, b.element);
+  return a.type === 'map' && b.type === 'map' && a['value-required'] === b['value-required'] && sameType(a.key, b.key) && sameType(a.value, b.value);
 }
 
 function typeHint(column: PlanColumn, type: IcebergType): string {
   if (column.source.from === 'tuple' && column.source.codec.kind === 'decimal' && type === 'double') return 'Set debezium.source.decimal.handling.mode=double to go on with this table, or write to another table.';
+  if (!isPrimitive(type) && isPrimitive(column.type) && column.sourceType?.endsWith('[]') === true) return 'Set walberg.array-handling=list, and declare the column at the source with one dimension, or write to another table.';
   return 'Rename the column of the Iceberg table so that a new one can be added, leave the column out of the capture, or write to another table.';
 }
 
@@ -90,11 +93,7 @@ function neverNull(plan: TablePlan, column: PlanColumn): boolean {
 }
 
 function describe(column: PlanColumn): string {
-  return column.sourceType === undefined ? `${column.type} (metadata)` : `${column.type} (${column.sourceType} at the source)`;
-}
-
-function typeText(type: IcebergType): string {
-  return typeof type === 'string' ? type : type.type;
+  return column.sourceType === undefined ? `${typeText(column.type)} (metadata)` : `${typeText(column.type)} (${column.sourceType} at the source)`;
 }
 
 function incompatible(table: string, column: string, what: string, hint: string): WalbergError {

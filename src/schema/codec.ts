@@ -19,11 +19,15 @@ export type Codec =
   | { readonly kind: 'time'; readonly special: SpecialPolicy }
   | { readonly kind: 'timestamp'; readonly special: SpecialPolicy }
   | { readonly kind: 'timestamptz'; readonly special: SpecialPolicy }
-  /** ISO-8601 string of date/time types (`time.precision.mode=isostring`). */
-  | { readonly kind: 'iso-string'; readonly of: 'date' | 'time' | 'timestamp' | 'timestamptz' }
-  | { readonly kind: 'bytes-text'; readonly form: 'base64' | 'base64-url-safe' | 'hex' };
+  /** ISO-8601 string of date/time types (`time.precision.mode=isostring`) and of intervals (`interval.handling.mode=string`). */
+  | { readonly kind: 'iso-string'; readonly of: 'date' | 'time' | 'timestamp' | 'timestamptz' | 'interval' }
+  | { readonly kind: 'bytes-text'; readonly form: 'base64' | 'base64-url-safe' | 'hex' }
+  /** hstore text to a map of strings, or to a JSON object in a string column. */
+  | { readonly kind: 'hstore' }
+  /** Array text to a list; `delimiter` is pg_type.typdelim of the element's type, `special` is for arrays of several dimensions. */
+  | { readonly kind: 'list'; readonly element: Codec; readonly delimiter: string; readonly special: SpecialPolicy };
 
-/** What to do with a value that the Iceberg type cannot hold (infinity, NaN numeric, out of range, 24:00). */
+/** What to do with a value that the Iceberg type cannot hold (infinity, NaN numeric, out of range, 24:00, an array of several dimensions). */
 export type SpecialPolicy = 'fail' | 'null' | 'clamp';
 
 /** Debezium's metadata fields that Walberg can add to a row. */

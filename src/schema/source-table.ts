@@ -1,5 +1,19 @@
 import type { ReplicaIdentity } from '../pgoutput/messages.js';
 
+/** What the values of an array column are. */
+export interface SourceElement {
+  /** `format_type()` of the element, domains resolved. */
+  readonly typeName: string;
+  /** As of columns; the modifier is that of the array, or of the element's domain. */
+  readonly baseTypeOid: number;
+  readonly baseTypmod: number;
+  readonly baseTypeKind: string;
+  /** pg_type.typdelim: the character between elements in the text of an array. */
+  readonly delimiter: string;
+  /** Dimensions of the declaration (pg_attribute.attndims, or those of the domain): integer[][] has 2. Postgres does not enforce them; 0 when unknown. */
+  readonly dimensions: number;
+}
+
 /** One column of a source table as the Postgres catalog describes it (pg_attribute joined with pg_type). */
 export interface SourceColumn {
   readonly name: string;
@@ -20,6 +34,8 @@ export interface SourceColumn {
   readonly toastable: boolean;
   /** '' ordinary, 's' stored generated, 'v' virtual generated. Only ordinary columns are captured. */
   readonly generated: string;
+  /** Of array columns, also by a domain. int2vector and oidvector, whose text is another, are no arrays here. */
+  readonly element?: SourceElement;
   readonly comment?: string;
 }
 

@@ -1,6 +1,7 @@
 import type { SinkConfig, TypeConfig } from '../config/config.js';
 import { WalbergError } from '../errors/error.js';
-import type { NestedField, PrimitiveType, Schema } from '../iceberg/spec/types.js';
+import { isPrimitive, typeText } from '../iceberg/spec/schema.js';
+import type { IcebergType, NestedField, Schema } from '../iceberg/spec/types.js';
 import type { ColumnSource } from '../parquet/encode-types.js';
 import type { Codec } from './codec.js';
 import { mapColumn, type MappedType } from './map-type.js';
@@ -14,7 +15,8 @@ export type TableMode = 'mirror' | 'soft' | 'append';
 /** One column of the Iceberg table and where its values come from. */
 export interface PlanColumn {
   readonly name: string;
-  readonly type: PrimitiveType;
+  /** Ids inside a nested type are 0. */
+  readonly type: IcebergType;
   readonly required: boolean;
   readonly doc?: string;
   readonly source: ColumnSource;
@@ -127,10 +129,12 @@ function usableKey(source: SourceTable, types: TypeConfig, captured: (name: stri
   return key.columns;
 }
 
-/** As other columns, but always exact: a numeric key stays a decimal or text, and no value of it is replaced by null. */
+/** As other columns, but always exact and primitive: a numeric key stays a decimal or text, an array is text, and no value is replaced by null. */
 function mapKeyColumn(column: SourceColumn, types: TypeConfig): MappedType {
   return mapColumn(column, {
     ...types,
+    arrayMode: 'text',
+    hstoreMode: 'text',
     decimalMode: types.decimalMode === 'double' ? 'precise' : types.decimalMode,
     specialValues: types.specialValues === 'null' ? 'fail' : types.specialValues,
   });
@@ -140,8 +144,9 @@ function mapPlanned(column: SourceColumn, types: TypeConfig, isKey: boolean, not
   const plain = mapColumn(column, types);
   const mapped = isKey ? mapKeyColumn(column, types) : plain;
   if (mapped.note !== undefined) notes.push(mapped.note);
-  if (mapped.type !== plain.type) notes.push(`Column ${column.name} is written as ${mapped.type} instead of ${plain.type}, because rows are matched by it.`);
-  else if (mayBecomeNull(plain.codec) && !mayBecomeNull(mapped.codec)) notes.push(`A value of key column ${column.name} that ${mapped.type} cannot hold stops Walberg instead of becoming NULL, because rows are matched by it.`);
+  const [type, plainType] = [typeText(mapped.type), typeText(plain.type)];
+  if (type !== plainType) notes.push(`Column ${column.name} is written as ${type} instead of ${plainType}, because rows are matched by it.`);
+  else if (mayBecomeNull(plain.codec) && !mayBecomeNull(mapped.codec)) notes.push(`A value of key column ${column.name} that ${type} cannot hold stops Walberg instead of becoming NULL, because rows are matched by it.`);
   // https://github.com/ClickHouse/ClickHouse/issues/88063
   if (isKey && mapped.type === 'time') notes.push(`Key column ${column.name} is ${column.typeName}: ClickHouse reads times as whole seconds, so it misses deletes of rows with fractions of a second.`);
   return mapped;
@@ -161,9 +166,14 @@ function noteCaseTwins(columns: readonly PlanColumn[], table: string, notes: str
   }
 }
 
-/** Schema of a new table: field ids 1 to n in column order. */
+/** Schema of a new table: field ids 1 to n in column order, then those inside lists and maps, as catalogs assign them. */
 export function icebergSchema(plan: TablePlan): Schema {
-  const fields = plan.columns.map((c, i): NestedField => ({ id: i + 1, name: c.name, required: c.required, type: c.type, ...(c.doc === undefined ? {} : { doc: c.doc }) }));
+  let last = plan.columns.length;
+  const withIds = (type: IcebergType): IcebergType => {
+    if (isPrimitive(type) || type.type === 'struct') return type;
+    return type.type === 'list' ? { ...type, 'element-id': ++last } : { ...type, 'key-id': ++last, 'value-id': ++last };
+  };
+  const fields = plan.columns.map((c, i): NestedField => ({ id: i + 1, name: c.name, required: c.required, type: withIds(c.type), ...(c.doc === undefined ? {} : { doc: c.doc }) }));
   const identifiers = fields.filter((f) => plan.keyNames.includes(f.name)).map((f) => f.id);
   return { type: 'struct', 'schema-id': 0, ...(plan.identifier ? { 'identifier-field-ids': identifiers } : {}), fields };
 }

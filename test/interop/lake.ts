@@ -125,10 +125,10 @@ export class LakeRun {
   }
 }
 
-/** Rows of a source table in the readers' canonical text, domains by their base type. */
+/** Rows of a source table in the readers' canonical text, domains by their base type. Arrays declared with several dimensions are text in the tables. */
 export async function sourceRows(pg: SourceClient, table: string): Promise<CanonicalRow[]> {
   const columns = await pg.rows<{ name: string; type: string }>(`
-    SELECT a.attname AS name, CASE WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END AS type
+    SELECT a.attname AS name, CASE WHEN a.attndims > 1 THEN 'text' WHEN t.typtype = 'd' THEN format_type(t.typbasetype, t.typtypmod) ELSE format_type(a.atttypid, a.atttypmod) END AS type
     FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`, [table]);
   return pg.rows(`SELECT ${columns.map(({ name, type }) => `${postgresCanonicalSql(name!, type!)} AS ${quoteIdentifier(name!)}`).join(', ')} FROM ${table}`);
 }

@@ -17,8 +17,8 @@ const CASES: readonly (readonly [type: string, value: string, text: string | nul
   ['time without time zone', "'23:59:59.999999'", '86399999999'], ['time', "'00:00:00.000001'", '1'],
   ['uuid', "'00112233-4455-6677-8899-AABBCCDDEEFF'", '00112233-4455-6677-8899-aabbccddeeff'],
   ['bytea', "'\\x00FF80'", '00ff80'], ['bytea', "''", ''], ['text', "''", ''], ['text', "E'\"\\u0001\\\\'", '"\u0001\\'], ['text', 'null', null],
-  ['character(3)', "'a'", 'a  '], ['inet', "'10.0.0.1'", '10.0.0.1'], ['integer[]', "'{1,NULL}'", '{1,NULL}'],
-  ['timestamptz[]', "'{2023-11-14 22:13:20+00}'", '{"2023-11-14 22:13:20+00"}'], ['interval', "'1 day 01:00:00'", '1 day 01:00:00'],
+  ['character(3)', "'a'", 'a  '], ['inet', "'10.0.0.1'", '10.0.0.1'], ['integer[]', "'{1,NULL}'", '["1",null]'], ['text[]', "'{}'", '[]'], ['text[]', 'null', null], ['text[]', "E'{\"a,\\\\\"b\"}'", '["a,\\"b"]'],
+  ['timestamptz[]', "'{2023-11-14 22:13:20+00}'", '["1700000000000000"]'], ['bytea[]', "array['\\x00ff'::bytea]", '["00ff"]'], ['interval', "'1 day 01:00:00'", '1 day 01:00:00'],
 ];
 
 describe('canonical text of Postgres values', () => {

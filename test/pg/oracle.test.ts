@@ -19,6 +19,9 @@ const SAMPLES: readonly [Kind, string, readonly string[], string, readonly strin
   ['uuid', 'uuid', ["'A0EEBC99-9C0B-4EF8-BB6D-6BB9BD380A11'", 'NULL'], 'Nullable(UUID)', ["'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'", 'NULL']],
   ['binary', 'bytea', ["'\\x00ff27'", "'\\x'", 'NULL'], 'Nullable(String)', ["unhex('00ff27')", "''", 'NULL']],
   ['string', 'text', ["'ä€🜁'", "''", "E'a\\nb:\\t'", 'NULL'], 'Nullable(String)', ["'ä€🜁'", "''", "'a\\nb:\\t'", 'NULL']],
+  [{ list: 'int' }, 'int[]', ["'{1,NULL,-3}'", "'{}'"], 'Array(Nullable(Int32))', ['[1,NULL,-3]', '[]']],
+  [{ list: 'string' }, 'text[]', [`'{"a,1:b",NULL,"",ä}'`], 'Array(Nullable(String))', ["['a,1:b',NULL,'','ä']"]],
+  [{ list: { decimal: 2 } }, 'numeric(10,2)[]', ["'{1.5,NULL}'"], 'Array(Nullable(Decimal(10, 2)))', ["['1.5',NULL]"]],
   ['string', 'char(5)', ["'ab'", 'NULL'], 'Nullable(String)', ["'ab   '", 'NULL']],
 ];
 

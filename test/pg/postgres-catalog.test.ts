@@ -70,6 +70,30 @@ test('columns: domains to their base, generated ones left out, attnum order', as
   assert.deepEqual([plain.kind, plain.replicaIdentity, plain.primaryKey, plain.primaryKeyDeferrable], ['r', 'd', ['id'], false]);
 });
 
+test('arrays: their elements, with the modifier of the array, and domains on either side', async () => {
+  await sql.rows(`
+    CREATE DOMAIN public.scores AS numeric(5,1)[];
+    CREATE DOMAIN public.grid AS int[][];
+    CREATE TABLE public.arrays (a int[], b numeric(10,2)[], c public.net_price[], d public.scores, e public.mood[], f box[], g int[][], h public.grid, i int2vector, j oidvector, k point, l name, m varchar(9)[3])`);
+  const [arrays] = await describe(['public.arrays']);
+  const packed = (precision: number, scale: number): number => ((precision << 16) | scale) + 4;
+  const element = (typeName: string, baseTypeOid: number, more: object = {}): object => ({ typeName, baseTypeOid, baseTypmod: -1, baseTypeKind: 'b', delimiter: ',', dimensions: 1, ...more });
+  const mood = Number((await sql.rows<{ oid: string }>("SELECT 'public.mood'::regtype::oid AS oid"))[0].oid);
+  assert.deepEqual(Object.fromEntries(arrays.columns.map((c) => [c.name, c.element])), {
+    a: element('integer', 23),
+    b: element('numeric(10,2)', 1700, { baseTypmod: packed(10, 2) }),
+    c: element('numeric(10,2)', 1700, { baseTypmod: packed(10, 2) }),
+    d: element('numeric(5,1)', 1700, { baseTypmod: packed(5, 1) }),
+    e: element('public.mood', mood, { baseTypeKind: 'e' }),
+    f: element('box', 603, { delimiter: ';' }),
+    g: element('integer', 23, { dimensions: 2 }),
+    h: element('integer', 23, { dimensions: 2 }),
+    i: undefined, j: undefined, k: undefined, l: undefined,
+    m: element('character varying(9)', 1043, { baseTypmod: 13 }),
+  });
+  await sql.rows('DROP TABLE public.arrays');
+});
+
 test('keys: in key order, without included columns, from the index alone', async () => {
   const [composite, child, keyless, weird] = await describe(['public.composite', 'public.child', 'public.keyless', 'public."We.ird ""Name"']);
   assert.deepEqual([composite.primaryKey, composite.primaryKeyDeferrable], [['c', 'a', 'b'], true]);

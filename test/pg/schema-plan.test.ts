@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { typeText } from '../../src/iceberg/spec/schema.js';
 import type { Relation } from '../../src/pgoutput/messages.js';
 import type { SourceClient } from '../../src/postgres/client.js';
 import { dropSlot } from '../support/case.js';
@@ -49,17 +50,17 @@ const NOT_TEXT: Readonly<Record<string, string>> = {
   bytea: 'binary', uuid: 'uuid', date: 'date', time: 'time', timestamp: 'timestamp', timestamptz: 'timestamptz',
 };
 
-test('every type a column can have is written, and only those with an exact counterpart are not text', async () => {
-  const types = await sql.rows<{ name: string }>(`
-    SELECT t.typname AS name FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem
+test('every type a column can have is written, only those with an exact counterpart are not text, and arrays are lists of the same', async () => {
+  const types = await sql.rows<{ name: string; element: string | null }>(`
+    SELECT t.typname AS name, CASE WHEN e.typarray = t.oid THEN e.typname END AS element FROM pg_catalog.pg_type t LEFT JOIN pg_catalog.pg_type e ON e.oid = t.typelem
      WHERE t.typtype IN ('b', 'r', 'm') AND COALESCE(e.typtype, 'b') NOT IN ('p', 'c') AND t.typnamespace = 'pg_catalog'::pg_catalog.regnamespace ORDER BY t.typname`);
   assert.ok(types.length > 100);
   const columns = types.map(({ name }) => `"c_${name}" pg_catalog."${name}"`);
   await sql.rows(`CREATE TABLE public.every_type (id int PRIMARY KEY, ${columns.join(', ')})`);
   const planned = (await plan('public.every_type')).columns.slice(1);
   assert.equal(planned.length, types.length);
-  const notText = Object.fromEntries(planned.filter((c) => c.type !== 'string').map((c) => [c.name.slice(2), c.type]));
-  assert.deepEqual(notText, Object.fromEntries(types.filter(({ name }) => name in NOT_TEXT).map(({ name }) => [name, NOT_TEXT[name]])));
+  const notText = Object.fromEntries(planned.filter((c) => c.type !== 'string').map((c) => [c.name.slice(2), typeText(c.type)]));
+  assert.deepEqual(notText, Object.fromEntries(types.filter(({ name, element }) => name in NOT_TEXT || element !== null).map(({ name, element }) => [name, element === null ? NOT_TEXT[name] : `list<${NOT_TEXT[element] ?? 'string'}>`])));
 });
 
 test('decimals have the digits the server declares', async () => {

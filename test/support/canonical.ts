@@ -2,16 +2,22 @@ import type { SourceClient } from '../../src/postgres/client.js';
 import { quoteIdentifier } from '../../src/postgres/quote.js';
 
 /** How a column's values are written as one text on both sides. Numbers of decimals: digits after the point. */
-export type Kind = 'boolean' | 'int' | 'float' | { readonly decimal: number } | 'date' | 'timestamp' | 'uuid' | 'binary' | 'string';
+export type Scalar = 'boolean' | 'int' | 'float' | { readonly decimal: number } | 'date' | 'timestamp' | 'uuid' | 'binary' | 'string';
+export type Kind = Scalar | { readonly list: Scalar };
 export interface Column { readonly name: string; readonly kind: Kind }
 
 /**
  * The canonical form: boolean true/false; integers decimal; floats the 16 hexadecimal digits of the IEEE double, or nan;
  * decimals plain with all digits of the scale; timestamps microseconds and dates days since 1970; uuid lower case; binary
- * hexadecimal; everything else the text Postgres prints.
+ * hexadecimal; everything else the text Postgres prints. A list is its elements in brackets, each as in a row, and NULL is
+ * the empty list: ClickHouse cannot tell them apart.
  */
 export function postgresExpression({ name, kind }: Column): string {
   const c = quoteIdentifier(name);
+  if (typeof kind === 'object' && 'list' in kind) {
+    const e = postgresExpression({ name: 'v', kind: kind.list });
+    return `'[' || coalesce((SELECT string_agg(coalesce(octet_length(${e}) || ':' || (${e}), '-'), ',' ORDER BY n) FROM (SELECT (${c})[n] AS v, n FROM generate_subscripts(${c}, 1) AS n) AS u), '') || ']'`;
+  }
   if (typeof kind === 'object') return `${c}::pg_catalog.text`;
   switch (kind) {
     case 'boolean': case 'int': case 'uuid': return `${c}::pg_catalog.text`;
@@ -26,6 +32,10 @@ export function postgresExpression({ name, kind }: Column): string {
 
 export function clickHouseExpression({ name, kind }: Column): string {
   const c = clickHouseName(name);
+  if (typeof kind === 'object' && 'list' in kind) {
+    const e = clickHouseExpression({ name: 'v', kind: kind.list });
+    return `concat('[', arrayStringConcat(arrayMap(v -> ifNull(concat(toString(length(${e})), ':', ${e}), '-'), ${c}), ','), ']')`;
+  }
   if (typeof kind === 'object') return `toDecimalString(${c}, ${kind.decimal})`;
   switch (kind) {
     case 'boolean': case 'int': case 'string': return `toString(${c})`;
@@ -65,21 +75,27 @@ export function fingerprintSelect(table: string, columns: readonly Column[], opt
   return `SELECT ${POSTGRES_FINGERPRINT} FROM (SELECT ${postgresRowHash(columns)} AS h ${from(table, options)}) AS r`;
 }
 
-interface CatalogColumn { name: string; type: string; kind: string; typmod: string; is_key: string; generated: string }
+interface CatalogColumn { name: string; type: string; kind: string; typmod: string; is_key: string; generated: string; is_list: string }
 
 /** Columns of a source table as the tables hold them by default, and its primary key. */
 export async function sourceColumns(pg: SourceClient, table: string): Promise<{ columns: Column[]; key: Column[] }> {
   const rows = await pg.rows<CatalogColumn>(`
-    SELECT a.attname AS name, coalesce(b.typname, t.typname) AS type, coalesce(b.typtype, t.typtype)::text AS kind,
-           CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE t.typtypmod END::text AS typmod, a.attgenerated::text AS generated,
-           EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary AND a.attnum = ANY (i.indkey))::text AS is_key
-    FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
-    WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped ORDER BY a.attnum`, [table]);
-  const columns = rows.filter((r) => r.generated === '').map((r) => ({ name: r.name, kind: kindOf(r), key: r.is_key === 'true' }));
+    WITH columns AS (
+      SELECT a.attnum, a.attname, a.attgenerated, coalesce(b.oid, t.oid) AS type, CASE WHEN b.oid IS NULL THEN a.atttypmod ELSE t.typtypmod END AS typmod,
+             CASE WHEN b.oid IS NULL THEN a.attndims ELSE t.typndims END AS dimensions,
+             EXISTS (SELECT FROM pg_index i WHERE i.indrelid = a.attrelid AND i.indisprimary AND a.attnum = ANY (i.indkey)) AS is_key
+      FROM pg_attribute a JOIN pg_type t ON t.oid = a.atttypid LEFT JOIN pg_type b ON b.oid = t.typbasetype
+      WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped
+    )
+    SELECT c.attname AS name, coalesce(eb.typname, e.typname, t.typname) AS type, coalesce(eb.typtype, e.typtype, t.typtype)::text AS kind,
+           CASE WHEN eb.oid IS NULL THEN c.typmod ELSE e.typtypmod END::text AS typmod, c.attgenerated::text AS generated, c.is_key::text AS is_key, (e.oid IS NOT NULL)::text AS is_list
+    FROM columns c JOIN pg_type t ON t.oid = c.type LEFT JOIN pg_type e ON e.oid = t.typelem AND e.typarray = t.oid AND c.dimensions < 2 AND NOT c.is_key
+         LEFT JOIN pg_type eb ON eb.oid = e.typbasetype ORDER BY c.attnum`, [table]);
+  const columns = rows.filter((r) => r.generated === '').map((r) => ({ name: r.name, kind: r.is_list === 'true' ? { list: kindOf(r) } : kindOf(r), key: r.is_key === 'true' }));
   return { columns: columns.map(({ name, kind }) => ({ name, kind })), key: columns.filter((c) => c.key).map(({ name, kind }) => ({ name, kind })) };
 }
 
-function kindOf({ type, kind, typmod }: CatalogColumn): Kind {
+function kindOf({ type, kind, typmod }: CatalogColumn): Scalar {
   if (kind !== 'b') return 'string';
   switch (type) {
     case 'bool': return 'boolean';
@@ -95,7 +111,7 @@ function kindOf({ type, kind, typmod }: CatalogColumn): Kind {
 }
 
 /** numeric(p, s): (p << 16 | s & 2047) + 4; no typmod, or more than 38 digits, is text. */
-function decimalOf(typmod: number): Kind {
+function decimalOf(typmod: number): Scalar {
   if (typmod < 0) return 'string';
   const precision = (typmod - 4) >> 16;
   const scale = (((typmod - 4) & 2047) ^ 1024) - 1024;

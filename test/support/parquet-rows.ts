@@ -1,6 +1,7 @@
 /** Requests of the Parquet encoder from plain rows, and files read back by a decoder that shares no code with it. */
 import { parquetMetadata, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
+import type { IcebergType, ListType } from '../../src/iceberg/spec/types.js';
 import type { EncodeColumn, EncodedFile, EncodeRequest } from '../../src/parquet/encode-types.js';
 import type { Codec, SpecialPolicy } from '../../src/schema/codec.js';
 import { tuple, type TupleValue, UNCHANGED } from './pgoutput-bytes.js';
@@ -9,7 +10,7 @@ export type Row = readonly TupleValue[];
 
 /** A column of a test file: Iceberg type and codec. */
 export interface TestColumn {
-  readonly type: string;
+  readonly type: IcebergType;
   readonly codec: Codec;
   readonly required?: boolean;
 }
@@ -36,6 +37,11 @@ export function codecOf(type: string, special: SpecialPolicy = 'fail'): Codec {
     case 'uuid': return { kind: type };
     default: throw new Error(`no codec for ${type}`);
   }
+}
+
+/** An optional list of optional elements of a type, as a column of a test file. */
+export function listColumn(type: string, elementId: number, special: SpecialPolicy = 'fail', delimiter = ','): TestColumn & { readonly type: ListType } {
+  return { type: { type: 'list', 'element-id': elementId, element: type, 'element-required': false }, codec: { kind: 'list', element: codecOf(type, special), delimiter, special } };
 }
 
 /** Columns c0, c1, … with field ids 1, 2, … from the tuple's columns in order. */
@@ -87,14 +93,25 @@ const textOf = (bytes: Uint8Array): string => Buffer.from(bytes).toString('utf8'
 export async function physicalRows(file: Pick<EncodedFile, 'bytes'>): Promise<unknown[][]> {
   const buffer = arrayBufferOf(file.bytes);
   const metadata = parquetMetadata(buffer);
-  const names = metadata.schema.slice(1).map(({ name }) => name);
+  const names = topLevelNames(metadata.schema);
   for (const element of metadata.schema) {
-    if (element.logical_type?.type === 'STRING') continue;
+    if (element.logical_type?.type === 'STRING' || element.num_children !== undefined) continue;
     element.logical_type = undefined;
     element.converted_type = undefined;
   }
   const rows = await parquetReadObjects({ file: buffer, metadata, compressors, utf8: false, parsers: { stringFromBytes: textOf } });
   return rows.map((row) => names.map((name) => (row[name] === undefined ? null : row[name]) as unknown));
+}
+
+function topLevelNames(schema: Footer['schema']): string[] {
+  const names: string[] = [];
+  const skip = (at: number): number => {
+    let next = at + 1;
+    for (let child = 0; child < (schema[at].num_children ?? 0); child++) next = skip(next);
+    return next;
+  };
+  for (let at = 1; at < schema.length; at = skip(at)) names.push(schema[at].name);
+  return names;
 }
 
 /** Physical values of the only column. */

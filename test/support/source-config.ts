@@ -22,7 +22,7 @@ export function sourceConfig(connection: ConnectionConfig, changes: Partial<Sour
     snapshotMaxThreads: 1,
     skippedOperations: [],
     statusIntervalMs: 10_000,
-    types: { decimalMode: 'precise', timeMode: 'native', binaryMode: 'bytes', specialValues: 'fail' },
+    types: { decimalMode: 'precise', timeMode: 'native', binaryMode: 'bytes', arrayMode: 'list', hstoreMode: 'text', intervalMode: 'text', specialValues: 'fail' },
     ...changes,
   };
 }

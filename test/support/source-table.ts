@@ -1,6 +1,6 @@
 import type { SinkConfig, TypeConfig } from '../../src/config/config.js';
 import type { Relation } from '../../src/pgoutput/messages.js';
-import type { SourceColumn, SourceTable } from '../../src/schema/source-table.js';
+import type { SourceColumn, SourceElement, SourceTable } from '../../src/schema/source-table.js';
 
 /** OID, typtype and storage of types that tests name. */
 const TYPES: Readonly<Record<string, readonly [oid: number, kind: string, toastable: boolean]>> = {
@@ -11,7 +11,7 @@ const TYPES: Readonly<Record<string, readonly [oid: number, kind: string, toasta
   'date': [1082, 'b', false], 'time without time zone': [1083, 'b', false], 'timestamp without time zone': [1114, 'b', false],
   'timestamp with time zone': [1184, 'b', false], 'interval': [1186, 'b', false], 'time with time zone': [1266, 'b', false], 'bit(3)': [1560, 'b', true],
   'numeric': [1700, 'b', true], 'uuid': [2950, 'b', false], 'jsonb': [3802, 'b', true], 'int4range': [3904, 'r', true], 'int4multirange': [4451, 'm', true],
-  'xid8': [5069, 'b', false], 'citext': [16401, 'b', true], 'public.mood': [16402, 'e', false], 'public.address': [16403, 'c', true], 'vector(3)': [16404, 'b', true],
+  'xid8': [5069, 'b', false], 'citext': [16401, 'b', true], 'public.mood': [16402, 'e', false], 'public.address': [16403, 'c', true], 'vector(3)': [16404, 'b', true], 'public.hstore': [16405, 'b', true],
 };
 
 /** Type modifier of numeric(precision, scale), as the server packs it. */
@@ -27,6 +27,15 @@ export function sourceColumn(name: string, typeName: string, changes: Partial<So
   return {
     name, attnum: 1, typeOid: oid, typmod, typeName, baseTypeOid: oid, baseTypmod: typmod, baseTypeName: typeName, baseTypeKind: kind,
     notNull: false, toastable, generated: '', ...changes,
+  };
+}
+
+/** An array column as the catalog describes it, by the SQL name of its elements. */
+export function arrayColumn(name: string, elementName: string, changes: Partial<SourceElement> = {}, column: Partial<SourceColumn> = {}): SourceColumn {
+  const element = sourceColumn(name, elementName);
+  return {
+    ...element, typeOid: 16900, baseTypeOid: 16900, typeName: `${elementName}[]`, baseTypeName: `${elementName}[]`, typmod: element.typmod, baseTypmod: element.typmod, baseTypeKind: 'b', toastable: true,
+    element: { typeName: elementName, baseTypeOid: element.typeOid, baseTypmod: element.typmod, baseTypeKind: element.baseTypeKind, delimiter: ',', dimensions: 1, ...changes }, ...column,
   };
 }
 
@@ -48,7 +57,7 @@ export function relationOf(source: SourceTable): Relation {
   };
 }
 
-export const EXACT_TYPES: TypeConfig = { decimalMode: 'precise', timeMode: 'native', binaryMode: 'bytes', specialValues: 'fail' };
+export const EXACT_TYPES: TypeConfig = { decimalMode: 'precise', timeMode: 'native', binaryMode: 'bytes', arrayMode: 'list', hstoreMode: 'text', intervalMode: 'text', specialValues: 'fail' };
 
 /** A sink that mirrors, with Walberg's defaults elsewhere. */
 export function sinkConfig(changes: Partial<SinkConfig> = {}): SinkConfig {

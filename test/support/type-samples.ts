@@ -23,6 +23,7 @@ export const TYPE_SETUP: readonly string[] = [
   'CREATE DOMAIN price AS numeric(12, 3) CHECK (value > -1e9)',
   'CREATE DOMAIN short_text AS varchar(20)',
   'CREATE DOMAIN nested_domain AS price',
+  'CREATE DOMAIN tags AS text[]',
 ];
 
 const MEGABYTE = 1024 * 1024;
@@ -78,9 +79,7 @@ export const TYPE_SAMPLES: readonly TypeSample[] = [
   { column: 'c_short_text', type: 'short_text', base: 'varchar(20)', iceberg: 'string', values: ['', 'domain 😀', null] },
   { column: 'c_xid8', type: 'xid8', iceberg: 'decimal(20, 0)', values: ['0', '18446744073709551615', null] },
   // Types without a counterpart: the text that Postgres shows.
-  { column: 't_int_array', type: 'integer[]', iceberg: 'string', values: ['{}', '{1,NULL,-3}', '{{1,2},{3,4}}', '[0:1]={5,6}', null] },
-  { column: 't_text_array', type: 'text[]', iceberg: 'string', values: ['{"a,b","\\"q\\"",NULL,"null","","😀\\\\"}', null] },
-  { column: 't_stamp_array', type: 'timestamptz[]', iceberg: 'string', values: ['{"2024-01-01 05:30:00+05:30",infinity}', '{}'] },
+  { column: 't_int_array', type: 'integer[][]', iceberg: 'string', values: ['{}', '{1,NULL,-3}', '{{1,2},{3,4}}', '[0:1]={5,6}', null] },
   { column: 't_range', type: 'tstzrange', iceberg: 'string', values: ['[2024-01-01 00:00+00,2024-01-02 00:00+00)', 'empty', '(,)', null] },
   { column: 't_multirange', type: 'int4multirange', iceberg: 'string', values: ['{[1,3),[5,)}', '{}'] },
   { column: 't_interval', type: 'interval', iceberg: 'string', values: ['1 year -2 mons 3 days -04:05:06.000001', '00:00:00', '-178000000 years', null] },
@@ -91,15 +90,50 @@ export const TYPE_SAMPLES: readonly TypeSample[] = [
   { column: 't_varbit', type: 'varbit', iceberg: 'string', values: ['', '1', '0'.repeat(70), null] },
   { column: 't_money', type: 'money', iceberg: 'string', values: ['-92233720368547758.08', '92233720368547758.07', '0', null] },
   { column: 't_xml', type: 'xml', iceberg: 'string', values: ['<a b="1">ä&amp;<!-- c --></a>', '', null] },
-  { column: 't_hstore', type: 'hstore', iceberg: 'string', values: ['"a"=>"1", "b"=>NULL, "q\\""=>"😀"', '', null] },
   { column: 't_ltree', type: 'ltree', iceberg: 'string', values: ['Top.Science.Astronomy', ''] },
   { column: 't_tsvector', type: 'tsvector', iceberg: 'string', values: ["'a':1A 'fat':2,4B 'it''s':3", '', null] },
   { column: 't_tsquery', type: 'tsquery', iceberg: 'string', values: ["'fat' & !('rat' | 'cat')", null] },
   { column: 't_point', type: 'point', iceberg: 'string', values: ['(0.1,-1e300)', '(NaN,Infinity)', null] },
   { column: 't_polygon', type: 'polygon', iceberg: 'string', values: ['((0,0),(1.5,0),(1,1))'] },
   { column: 't_composite', type: 'pair', iceberg: 'string', values: ['(1,)', '(,"a ""b"", (c)")', '(,)', null] },
-  { column: 't_composite_array', type: 'pair[]', iceberg: 'string', values: ['{"(1,\\"x y\\")",NULL}', null] },
   { column: 't_pg_lsn', type: 'pg_lsn', iceberg: 'string', values: ['FFFFFFFF/FFFFFFFF', '0/0'] },
+];
+
+/**
+ * Arrays, as lists; `iceberg` is the type of the elements. Some with bounds of their own, some longer than what is handed on at
+ * once, and some large enough to be stored out of line.
+ */
+export const ARRAY_SAMPLES: readonly TypeSample[] = [
+  { column: 'a_bool', type: 'boolean[]', iceberg: 'boolean', values: ['{}', '{t,NULL,f}', null] },
+  { column: 'a_int2', type: 'smallint[]', iceberg: 'int', values: ['{-32768,32767,NULL}', '{}'] },
+  { column: 'a_int4', type: 'integer[]', iceberg: 'int', values: ['{}', '{1,NULL,-3}', '[2:3]={5,6}', '{NULL}', `{${Array.from({ length: 5000 }, (_, i) => i * 7919).join(',')}}`, '{-2147483648,2147483647}', null] },
+  { column: 'a_int8', type: 'bigint[]', iceberg: 'long', values: ['{9223372036854775807,-9223372036854775808,9007199254740993}', '{}', null] },
+  { column: 'a_real', type: 'real[]', iceberg: 'float', values: ['{NaN,-0,0.1,NULL,-Infinity}', '{}'] },
+  { column: 'a_double', type: 'double precision[]', iceberg: 'double', values: ['{NaN,5e-324,-0,Infinity}', '{0.1,NULL}', null] },
+  { column: 'a_num', type: 'numeric(12,3)[]', iceberg: 'decimal(12, 3)', values: ['{1,-999999999.999,NULL}', '{}'] },
+  { column: 'a_num_38', type: 'numeric(38,0)[]', iceberg: 'decimal(38, 0)', values: [`{${DECIMALS_38},-${DECIMALS_38},0}`, null] },
+  { column: 'a_num_free', type: 'numeric[]', iceberg: 'string', values: ['{1.10,NaN,1e50}', '{}'] },
+  { column: 'a_text', type: 'text[]', iceberg: 'string', values: ['{"a,b","\\"q\\"",NULL,"null","","😀\\\\"," spaced ","{}","line\nbreak\ttab"}', '{}', '{NULL}', '{plain}', `{"${'ä'.repeat(3000)}","${'0123456789'.repeat(40_000)}"}`, null] },
+  { column: 'a_varchar', type: 'varchar(9)[]', iceberg: 'string', values: ['{abc,"d e"}', null] },
+  { column: 'a_char', type: 'character(3)[]', iceberg: 'string', values: ['{a,abc}'] },
+  { column: 'a_bytea', type: 'bytea[]', iceberg: 'binary', values: ['{"\\\\x00ff","\\\\x",NULL}', '{}', null] },
+  { column: 'a_uuid', type: 'uuid[]', iceberg: 'uuid', values: ['{00112233-4455-6677-8899-aabbccddeeff,NULL,ffffffff-ffff-ffff-ffff-ffffffffffff}', '{}', null] },
+  { column: 'a_date', type: 'date[]', iceberg: 'date', values: ['{1969-12-31,2024-02-29,NULL}', '{}'] },
+  { column: 'a_timestamp', type: 'timestamp[]', iceberg: 'timestamp', values: ['{"1969-12-31 23:59:59.999999",NULL}', '{}'] },
+  { column: 'a_timestamptz', type: 'timestamptz[]', iceberg: 'timestamptz', values: ['{"2024-01-01 05:30:00+05:30","2024-01-01 00:00:00.000001+00"}', '{}', null] },
+  { column: 'a_enum', type: 'mood[]', iceberg: 'string', values: ['{sad,"","glücklich 🎉",NULL}', '{}'] },
+  { column: 'a_jsonb', type: 'jsonb[]', iceberg: 'string', values: ['{"{\\"a\\": [1, \\"\\\\\\\\\\"]}",null}', '{}'] },
+  { column: 'a_price', type: 'price[]', base: 'numeric(12,3)[]', iceberg: 'decimal(12, 3)', values: ['{1.5,NULL}', null] },
+  { column: 'a_tags', type: 'tags', base: 'text[]', iceberg: 'string', values: ['{a,b}', '{}', null] },
+  { column: 'a_interval', type: 'interval[]', iceberg: 'string', values: ['{"1 day 02:00:00",NULL}'] },
+  { column: 'a_box', type: 'box[]', iceberg: 'string', values: ['{(1,1),(0,0);(2,2),(1,1)}', '{}', null] },
+  { column: 'a_pair', type: 'pair[]', iceberg: 'string', values: ['{"(1,\\"x y\\")",NULL}', null] },
+  { column: 'a_range', type: 'int4range[]', iceberg: 'string', values: ['{"[1,3)",empty}'] },
+];
+
+/** hstore, for runs that write it as a map. */
+export const MAP_SAMPLES: readonly TypeSample[] = [
+  { column: 'm_hstore', type: 'hstore', iceberg: 'map<string, string>', values: ['"a"=>"1", "b"=>NULL, "q\\""=>"😀"', '', '""=>"", "ä"=>"NULL", "z\\\\"=>"line\nbreak"', null] },
 ];
 
 /** `time` in a table of its own: some engines refuse a table that has such a column. */

@@ -328,9 +328,9 @@ test('snapshot.mode takes the old names', () => {
 });
 
 test('value modes: the native type unless asked, Debezium’s when asked', () => {
-  assert.deepEqual(config('').source.types, { decimalMode: 'precise', timeMode: 'native', binaryMode: 'bytes', specialValues: 'fail' });
-  assert.deepEqual(config('debezium.source.decimal.handling.mode=double\ndebezium.source.time.precision.mode=isostring\ndebezium.source.binary.handling.mode=base64-url-safe\nwalberg.special-values=null').source.types,
-    { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'base64-url-safe', specialValues: 'null' });
+  assert.deepEqual(config('').source.types, { decimalMode: 'precise', timeMode: 'native', binaryMode: 'bytes', arrayMode: 'list', hstoreMode: 'text', intervalMode: 'text', specialValues: 'fail' });
+  assert.deepEqual(config('debezium.source.decimal.handling.mode=double\ndebezium.source.time.precision.mode=isostring\ndebezium.source.binary.handling.mode=base64-url-safe\nwalberg.array-handling=text\ndebezium.source.hstore.handling.mode=map\ndebezium.source.interval.handling.mode=string\nwalberg.special-values=null').source.types,
+    { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'base64-url-safe', arrayMode: 'text', hstoreMode: 'map', intervalMode: 'string', specialValues: 'null' });
   const adaptive = loadConfig({ file: file(`${MINIMAL}debezium.source.time.precision.mode=adaptive`) });
   assert.equal(adaptive.config!.source.types.timeMode, 'native');
   assert.equal(noteOf(adaptive, 'debezium.source.time.precision.mode'), 'different');

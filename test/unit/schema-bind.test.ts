@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import type { TypeConfig } from '../../src/config/config.js';
 import { isWalbergError } from '../../src/errors/error.js';
-import type { NestedField, Schema } from '../../src/iceberg/spec/types.js';
+import { validateSchema } from '../../src/iceberg/spec/schema.js';
+import type { IcebergType, NestedField, Schema } from '../../src/iceberg/spec/types.js';
 import { bindColumns, bindingNotes, equalityIds, keyColumns } from '../../src/schema/bind-columns.js';
 import { icebergSchema, planTable } from '../../src/schema/table-plan.js';
-import { EXACT_TYPES, everyColumn, sinkConfig, sourceColumn, sourceTable } from '../support/source-table.js';
+import { arrayColumn, EXACT_TYPES, everyColumn, sinkConfig, sourceColumn, sourceTable } from '../support/source-table.js';
 
 const SOURCE = sourceTable([sourceColumn('id', 'integer'), sourceColumn('amount', 'numeric(10,2)', { notNull: true }), sourceColumn('at', 'timestamp with time zone'), sourceColumn('ratio', 'real'), sourceColumn('code', 'uuid')], ['id']);
 const PLAN = planTable(SOURCE, sinkConfig(), EXACT_TYPES, everyColumn);
@@ -109,19 +110,72 @@ test('delete files have the key alone, required, in schema order', () => {
   assert.deepEqual(equalityIds(append, icebergSchema(append)), []);
 });
 
+const LISTS = planTable(sourceTable([sourceColumn('id', 'bigint'), arrayColumn('tags', 'text'), arrayColumn('scores', 'integer')], ['id']), sinkConfig(), EXACT_TYPES, everyColumn);
+const list = (id: number, element: IcebergType, required = false): IcebergType => ({ type: 'list', 'element-id': id, element, 'element-required': required });
+
+test('a new table has ids for list elements behind those of all columns', () => {
+  assert.deepEqual(icebergSchema(LISTS).fields.map((f) => [f.id, f.type]), [[1, 'long'], [2, list(4, 'string')], [3, list(5, 'int')]]);
+  assert.doesNotThrow(() => validateSchema(icebergSchema(LISTS)));
+});
+
+test('a list takes the ids of the table, whatever they are', () => {
+  const schema = schemaWith({ tags: { id: 30, type: list(70, 'string') } }, [], LISTS);
+  assert.deepEqual(bindColumns(LISTS, schema).map((c) => [c.fieldId, c.type]), [[1, 'long'], [30, list(70, 'string')], [3, list(5, 'int')]]);
+  assert.deepEqual(bindingNotes(LISTS, schema), []);
+});
+
+test('arrays go on as text in a string column, and into lists of wider elements', () => {
+  const bound = bindColumns(LISTS, schemaWith({ tags: { type: 'string' }, scores: { type: list(9, 'long') } }, [], LISTS));
+  assert.deepEqual(bound.map((c) => [c.type, c.source.from === 'tuple' && c.source.codec]).slice(1), [
+    ['string', { kind: 'string' }], [list(9, 'long'), { kind: 'list', element: { kind: 'long' }, delimiter: ',', special: 'fail' }],
+  ]);
+  assert.deepEqual(bindingNotes(LISTS, schemaWith({ tags: { type: 'string' } }, [], LISTS)), ['Column tags of the Iceberg table of public.t is string, a new table would have list<string> (text[] at the source): it is written as string.']);
+});
+
+test('lists of other elements, of required elements, and lists for what is no array are refused', () => {
+  for (const type of [list(9, 'int'), list(9, 'string', true), list(9, list(10, 'string')), { type: 'struct', fields: [] } as const]) {
+    assert.throws(() => bindColumns(LISTS, schemaWith({ tags: { type } }, [], LISTS)), incompatible('column tags as', 'list<string> (text[] at the source)'));
+  }
+  assert.throws(() => bindColumns(LISTS, schemaWith({ id: { type: list(9, 'long') } }, [], LISTS)), incompatible('column id as list<long>'));
+  const text = planTable(LISTS.source, sinkConfig(), { ...EXACT_TYPES, arrayMode: 'text' }, everyColumn);
+  assert.throws(() => bindColumns(text, icebergSchema(LISTS)), (e) => isWalbergError(e, 'TABLE_INCOMPATIBLE') && e.hint.includes('walberg.array-handling=list'));
+});
+
+test('hstore in a map takes its ids from the table, goes on as text in a string column, and is text in a key', () => {
+  const types: TypeConfig = { ...EXACT_TYPES, hstoreMode: 'map' };
+  const source = sourceTable([sourceColumn('id', 'bigint'), sourceColumn('h', 'public.hstore')], ['id']);
+  const plan = planTable(source, sinkConfig(), types, everyColumn);
+  const map = (key: number, required = false): IcebergType => ({ type: 'map', 'key-id': key, key: 'string', 'value-id': key + 1, value: 'string', 'value-required': required });
+  assert.deepEqual(icebergSchema(plan).fields[1].type, map(3));
+  assert.deepEqual(bindColumns(plan, schemaWith({ h: { type: map(50) } }, [], plan))[1].type, map(50));
+  assert.deepEqual(bindColumns(plan, schemaWith({ h: { type: 'string' } }, [], plan))[1].source, { from: 'tuple', ordinal: 1, codec: { kind: 'string' } });
+  assert.throws(() => bindColumns(plan, schemaWith({ h: { type: map(50, true) } }, [], plan)), incompatible('column h as map<string, string>'));
+  const keyed = planTable(sourceTable(source.columns, ['h']), sinkConfig(), types, everyColumn);
+  assert.equal(icebergSchema(keyed).fields[1].type, 'string');
+});
+
+test('an array in the key is text, which rows can be matched by', () => {
+  const plan = planTable(sourceTable([arrayColumn('path', 'text'), arrayColumn('tags', 'text')], ['path']), sinkConfig(), EXACT_TYPES, everyColumn);
+  const schema = icebergSchema(plan);
+  assert.deepEqual(schema.fields.map((f) => f.type), ['string', list(3, 'string')]);
+  assert.deepEqual([schema['identifier-field-ids'], equalityIds(plan, schema)], [[1], [1]]);
+  assert.ok(plan.notes.includes('Column path is written as string instead of list<string>, because rows are matched by it.'));
+  assert.throws(() => bindColumns(plan, schemaWith({ path: { type: list(9, 'string') } }, [], plan)), incompatible('column path as list<string>'));
+});
+
 const TYPE_NAMES = ['boolean', 'smallint', 'integer', 'bigint', 'real', 'double precision', 'numeric', 'numeric(10,2)', 'numeric(38,3)', 'numeric(5,-2)', 'numeric(50,3)', 'text', 'bytea', 'uuid', 'date',
-  'time without time zone', 'timestamp without time zone', 'timestamp with time zone', 'jsonb', 'public.mood', 'integer[]', 'money'];
+  'time without time zone', 'timestamp without time zone', 'timestamp with time zone', 'jsonb', 'public.mood', 'integer[]', 'money', 'public.hstore', 'interval'];
 const typeConfig: fc.Arbitrary<TypeConfig> = fc.record({
   decimalMode: fc.constantFrom('precise' as const, 'double' as const, 'string' as const), timeMode: fc.constantFrom('native' as const, 'isostring' as const),
-  binaryMode: fc.constantFrom('bytes' as const, 'base64' as const, 'hex' as const), specialValues: fc.constantFrom('fail' as const, 'null' as const, 'clamp' as const),
+  binaryMode: fc.constantFrom('bytes' as const, 'base64' as const, 'hex' as const), arrayMode: fc.constantFrom('list' as const, 'text' as const), hstoreMode: fc.constantFrom('text' as const, 'json' as const, 'map' as const), intervalMode: fc.constantFrom('text' as const, 'string' as const), specialValues: fc.constantFrom('fail' as const, 'null' as const, 'clamp' as const),
 });
 const anySource = fc.record({
-  columns: fc.uniqueArray(fc.record({ name: fc.string({ minLength: 1, maxLength: 8 }), type: fc.constantFrom(...TYPE_NAMES), notNull: fc.boolean() }), { minLength: 1, maxLength: 12, selector: (c) => c.name }),
+  columns: fc.uniqueArray(fc.record({ name: fc.string({ minLength: 1, maxLength: 8 }), type: fc.constantFrom(...TYPE_NAMES), array: fc.boolean(), notNull: fc.boolean() }), { minLength: 1, maxLength: 12, selector: (c) => c.name }),
   keySize: fc.nat(3), identity: fc.constantFrom('d' as const, 'f' as const, 'n' as const, 'i' as const), deferrable: fc.boolean(),
   sink: fc.record({ upsert: fc.boolean(), upsertKeepDeletes: fc.boolean(), createIdentifierFields: fc.boolean(), preserveRequired: fc.boolean() }), types: typeConfig, dropped: fc.nat(12),
 }).map((g) => {
   const key = g.columns.slice(-g.keySize || g.columns.length, g.keySize === 0 ? 0 : undefined).map((c) => c.name).reverse();
-  const source = sourceTable(g.columns.map((c) => sourceColumn(c.name, c.type, { notNull: c.notNull })), key, { replicaIdentity: g.identity, primaryKeyDeferrable: g.deferrable, identityIndexColumns: g.identity === 'i' ? key : [] });
+  const source = sourceTable(g.columns.map((c) => (c.array ? arrayColumn(c.name, c.type, {}, { notNull: c.notNull }) : sourceColumn(c.name, c.type, { notNull: c.notNull }))), key, { replicaIdentity: g.identity, primaryKeyDeferrable: g.deferrable, identityIndexColumns: g.identity === 'i' ? key : [] });
   const left = g.columns[g.dropped]?.name;
   return { source, plan: planTable(source, sinkConfig(g.sink), g.types, (name) => name !== left || key.includes(name)), sink: g.sink, left: key.includes(left) ? undefined : left };
 });
@@ -134,7 +188,7 @@ test('any plan makes a schema that the plan binds to, and that Iceberg allows', 
     assert.deepEqual(bound.map((c) => c.type), schema.fields.map((f) => f.type));
     assert.deepEqual(bindingNotes(plan, schema), []);
     // ids are unique, names are unique, every captured source column is there at its own tuple position
-    assert.equal(new Set(schema.fields.map((f) => f.id)).size, schema.fields.length);
+    assert.doesNotThrow(() => validateSchema(schema));
     assert.equal(new Set(schema.fields.map((f) => f.name)).size, schema.fields.length);
     const tuple = plan.columns.flatMap((c) => (c.source.from === 'tuple' ? [[c.name, source.columns[c.source.ordinal].name]] : []));
     assert.deepEqual(tuple, source.columns.filter((c) => c.name !== left).map((c) => [c.name, c.name]));
@@ -144,7 +198,7 @@ test('any plan makes a schema that the plan binds to, and that Iceberg allows', 
     assert.deepEqual(plan.keyOrdinals.map((o) => source.columns[o].name), plan.keyNames);
     const key = keyColumns(plan, schema);
     assert.deepEqual(new Set(key.map((c) => c.name)), new Set(plan.keyNames));
-    assert.ok(key.every((c) => c.required && c.type !== 'float' && c.type !== 'double' && schema.fields[c.fieldId - 1].required));
+    assert.ok(key.every((c) => c.required && typeof c.type === 'string' && c.type !== 'float' && c.type !== 'double' && schema.fields[c.fieldId - 1].required));
     if (schema['identifier-field-ids'] !== undefined) assert.deepEqual(new Set(schema['identifier-field-ids']), new Set(equalityIds(plan, schema)));
     assert.equal(schema['identifier-field-ids'] !== undefined, sink.createIdentifierFields && plan.mode !== 'append');
     // a required column is NOT NULL at the source and none of its values becomes null

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import type { TypeConfig } from '../../src/config/config.js';
 import { mapColumn } from '../../src/schema/map-type.js';
 import { numericModifier } from '../../src/schema/numeric-modifier.js';
-import { EXACT_TYPES, numericTypmod, sourceColumn } from '../support/source-table.js';
+import { arrayColumn, EXACT_TYPES, numericTypmod, sourceColumn } from '../support/source-table.js';
 
 /** SQL type, Iceberg type, codec, and whether the operator is told. */
 const ROWS: readonly [sql: string, type: string, codec: object, noted?: true][] = [
@@ -67,13 +67,57 @@ for (const [sql, type, codec, noted] of ROWS) {
   });
 }
 
+for (const [sql, element, codec, noted] of ROWS) {
+  if (sql.endsWith('[]')) continue;
+  test(`${sql}[] becomes a list of ${element}`, () => {
+    const mapped = mapColumn(arrayColumn('c', sql), EXACT_TYPES);
+    assert.deepEqual({ type: mapped.type, codec: mapped.codec }, {
+      type: { type: 'list', 'element-id': 0, element, 'element-required': false },
+      codec: { kind: 'list', element: codec, delimiter: ',', special: 'fail' },
+    });
+    assert.equal(mapped.note !== undefined, noted === true);
+    if (noted === true) assert.match(mapped.note!, /^Column c is .*\[\], and its elements are .*: written as /);
+  });
+}
+
+test('arrays that are declared with several dimensions, or asked for as text, are text and noted', () => {
+  for (const [column, types] of [[arrayColumn('c', 'integer', { dimensions: 2 }), EXACT_TYPES], [arrayColumn('c', 'integer'), { ...EXACT_TYPES, arrayMode: 'text' as const }]] as const) {
+    const mapped = mapColumn(column, types);
+    assert.deepEqual([mapped.type, mapped.codec], ['string', { kind: 'string' }]);
+    assert.match(mapped.note!, /^Column c is .*: written as the text/);
+  }
+  assert.equal(typeof mapColumn(arrayColumn('c', 'integer', { dimensions: 0 }), EXACT_TYPES).type, 'object');
+});
+
+test('a list takes the delimiter of its elements, and the modes and policy of the configuration', () => {
+  const modes: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', arrayMode: 'list', hstoreMode: 'text', intervalMode: 'text', specialValues: 'null' };
+  assert.deepEqual(mapColumn(arrayColumn('c', 'point', { delimiter: ';' }), modes).codec, { kind: 'list', element: { kind: 'string' }, delimiter: ';', special: 'null' });
+  assert.deepEqual(mapColumn(arrayColumn('c', 'numeric(10,2)'), modes).codec, { kind: 'list', element: { kind: 'numeric-double' }, delimiter: ',', special: 'null' });
+  assert.deepEqual(mapColumn(arrayColumn('c', 'date'), modes).codec, { kind: 'list', element: { kind: 'iso-string', of: 'date' }, delimiter: ',', special: 'null' });
+  assert.deepEqual(mapColumn(arrayColumn('c', 'bytea'), modes).codec, { kind: 'list', element: { kind: 'bytes-text', form: 'hex' }, delimiter: ',', special: 'null' });
+});
+
+test('hstore is text, a JSON string or a map; an array of them has no maps', () => {
+  const column = sourceColumn('h', 'public.hstore');
+  assert.match(mapColumn(column, EXACT_TYPES).note!, /written as the text/);
+  assert.deepEqual(mapColumn(column, { ...EXACT_TYPES, hstoreMode: 'json' }), { type: 'string', codec: { kind: 'hstore' } });
+  assert.deepEqual(mapColumn(column, { ...EXACT_TYPES, hstoreMode: 'map' }), { type: { type: 'map', 'key-id': 0, key: 'string', 'value-id': 0, value: 'string', 'value-required': false }, codec: { kind: 'hstore' } });
+  assert.deepEqual(mapColumn(sourceColumn('h', 'text'), { ...EXACT_TYPES, hstoreMode: 'map' }).type, 'string');
+  const array = mapColumn(arrayColumn('h', 'public.hstore'), { ...EXACT_TYPES, hstoreMode: 'map' });
+  assert.deepEqual(array.codec, { kind: 'list', element: { kind: 'string' }, delimiter: ',', special: 'fail' });
+});
+
+test('interval.handling.mode=string is ISO 8601', () => {
+  assert.deepEqual(mapColumn(sourceColumn('i', 'interval'), { ...EXACT_TYPES, intervalMode: 'string' }), { type: 'string', codec: { kind: 'iso-string', of: 'interval' } });
+});
+
 test('a domain goes by its base type and the modifier of the domain', () => {
   const price = sourceColumn('price', 'numeric(12,3)', { typeOid: 16500, typmod: -1, typeName: 'public.price' });
   assert.equal(mapColumn(price, EXACT_TYPES).type, 'decimal(12, 3)');
 });
 
 test('an enum whose OID is that of no built-in type stays text whatever the modes', () => {
-  const types: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', specialValues: 'null' };
+  const types: TypeConfig = { decimalMode: 'double', timeMode: 'isostring', binaryMode: 'hex', arrayMode: 'list', hstoreMode: 'text', intervalMode: 'text', specialValues: 'null' };
   assert.deepEqual(mapColumn(sourceColumn('m', 'public.mood'), types), { type: 'string', codec: { kind: 'string' } });
 });
 

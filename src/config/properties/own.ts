@@ -22,7 +22,8 @@ export const OWN: readonly Property[] = [
   supported('shutdown.timeout.ms', duration(1), 'Longest time of a clean stop, which commits what is buffered.', { default: '25000' }),
   supported('retry.initial.ms', duration(1), 'First pause after a transient error; it doubles, with jitter.', { default: '500' }),
   supported('retry.max.ms', duration(1), 'Longest pause after transient errors.', { default: '30000' }),
-  supported('special-values', oneOf(['fail', 'null', 'clamp']), 'Values the Iceberg type cannot hold (infinity, NaN in numeric, times out of range, 24:00): stop, write NULL, or write the nearest value.', {
+  supported('array-handling', oneOf(['list', 'text']), 'Arrays: an Iceberg list of what the elements are, or a string with the text Postgres shows. Key columns, and columns declared with several dimensions, are strings either way. Lower bounds are not kept in a list.', { default: 'list' }),
+  supported('special-values', oneOf(['fail', 'null', 'clamp']), 'Values the Iceberg type cannot hold (infinity, NaN in numeric, times out of range, 24:00, arrays of several dimensions in a list): stop, write NULL, or write the nearest value (NULL where there is none).', {
     default: 'fail',
     example: 'fail',
     differs: { debezium: 'infinity becomes a very large number', because: 'a value is not changed unless asked', note: 'is fail: infinity and the like stop Walberg, in Debezium infinity becomes a very large number; a value is not changed unless asked' },

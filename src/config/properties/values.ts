@@ -20,13 +20,14 @@ export const VALUES: readonly Property[] = [
   }),
   accepted('time.precision.mode.adaptive-allowed', 'Let the Java sink take adaptive modes.', 'times have their own types here', { default: 'false' }),
   supported('binary.handling.mode', oneOf(['bytes', 'base64', 'base64-url-safe', 'hex']), 'bytea: binary, or a string in this form.', { default: 'bytes' }),
-  refused('hstore.handling.mode', 'hstore: JSON or map.', 'hstore is written as the text Postgres prints', 'Remove it, or leave the column out with column.exclude.list.', ['text'], {
+  supported('hstore.handling.mode', oneOf(['text', 'json', 'map']), 'hstore: the text Postgres prints, a string with a JSON object, or a map of strings.', {
     default: 'text',
-    differs: { debezium: 'json', because: 'types without a native mapping are written as their Postgres text' },
+    differs: { debezium: 'json', because: 'types without a native mapping are written as their Postgres text unless another form is named' },
   }),
-  refused('interval.handling.mode', 'interval: microseconds or ISO 8601.', 'interval is written as the text Postgres prints (1 mon 2 days 03:04:05), since months have no fixed length', 'Remove it, or leave the column out with column.exclude.list.', ['text'], {
+  supported('interval.handling.mode', oneOf(['text', 'string']), 'interval: the text Postgres prints (1 mon 2 days 03:04:05), or ISO 8601 with every part (string: P0Y1M2DT3H4M5S).', {
     default: 'text',
     differs: { debezium: 'numeric', because: 'a month has no fixed number of microseconds' },
+    refusedValues: { numeric: 'a month has no fixed number of microseconds; use string or text' },
   }),
   refused('money.fraction.digits', 'Digits of money after the point.', 'money is written as the text Postgres prints', 'Remove it, or change the column to numeric.', ['2'], {
     default: '2',

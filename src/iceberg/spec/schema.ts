@@ -11,6 +11,16 @@ export function isPrimitive(type: IcebergType): type is PrimitiveType {
   return typeof type === 'string';
 }
 
+/** A type as people write it: `int`, `list<int>`, `map<string, long>`; the members of a struct are left out. */
+export function typeText(type: IcebergType): string {
+  if (isPrimitive(type)) return type;
+  switch (type.type) {
+    case 'struct': return 'struct';
+    case 'list': return `list<${typeText(type.element)}>`;
+    case 'map': return `map<${typeText(type.key)}, ${typeText(type.value)}>`;
+  }
+}
+
 /** Precision and scale of `decimal(P, S)` (the space is optional when reading), or undefined for any other type. */
 export function parseDecimal(type: IcebergType): { precision: number; scale: number } | undefined {
   const match = isPrimitive(type) ? /^decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)$/.exec(type) : null;

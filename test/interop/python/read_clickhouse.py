@@ -8,7 +8,7 @@ from protocol import claim_stdout, serve
 ANSWERS = claim_stdout()
 
 import pyarrow as pa  # noqa: E402
-from pyiceberg.types import BinaryType, FixedType  # noqa: E402
+from pyiceberg.types import BinaryType, FixedType, ListType  # noqa: E402
 
 import canonical  # noqa: E402
 from iceberg_access import load  # noqa: E402
@@ -68,8 +68,12 @@ def read(request):
     result = query(
         f"SELECT {'*' if columns is None else ', '.join(map(quoted, columns))} FROM {table_function(request['source'], table)}{where}",
         SETTINGS | ({"iceberg_snapshot_id": int(snapshot)} if snapshot else {}))
-    return canonical.rows([(name, result.column(i) if isinstance(fields[name], (BinaryType, FixedType)) else as_text(result.column(i)))
+    return canonical.rows([(name, result.column(i) if holds_bytes(fields[name]) else as_text(result.column(i)))
                            for i, name in enumerate(result.column_names)])
+
+
+def holds_bytes(kind):
+    return holds_bytes(kind.element_type) if isinstance(kind, ListType) else isinstance(kind, (BinaryType, FixedType))
 
 
 def as_text(column):
