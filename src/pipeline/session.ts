@@ -103,7 +103,7 @@ async function openTarget(found: FoundTable, context: SessionContext, source: Op
 }
 
 /** A mirror must begin with nothing: rows that others wrote would stay beside the source's. */
-function refuseForeignRows({ plan, existing, position, identifier }: FoundTable): void {
+export function refuseForeignRows({ plan, existing, position, identifier }: FoundTable): void {
   if (plan.mode === 'append' || existing === undefined || position !== undefined) return;
   const { metadata } = existing;
   const head = metadata.snapshots.find((s) => metadata['current-snapshot-id'] !== undefined && metadata['current-snapshot-id'] !== null && BigInt(s['snapshot-id']) === BigInt(metadata['current-snapshot-id']));
