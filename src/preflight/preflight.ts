@@ -68,7 +68,8 @@ async function lookAt(config: WalbergConfig, client: SourceClient, catalog: Cata
   const found = targets.flatMap((t) => t.found ?? []);
   const positions = found.filter((t) => t.position !== undefined).length;
   const reload = source.snapshotMode === 'always' || (source.snapshotMode === 'when_needed' && slot.slot === undefined && positions > 0);
-  const demand = { positions, loads: reload ? plans.length : plans.length - found.filter((t) => t.position !== undefined && !t.reloadPending).length };
+  const loads = reload || catalog === undefined ? plans.length : found.filter((t) => t.position === undefined || t.reloadPending).length;
+  const demand = { positions, loads };
   const behind = await attempt(() => refuseServerBehind({ client }, found));
   const mayReplicate = checkRole(role);
   // A role that may not replicate is refused a session for that very reason.
