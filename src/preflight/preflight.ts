@@ -14,7 +14,7 @@ import { checkSlotState } from './check-slot.js';
 import { checkStorage } from './check-storage.js';
 import { checkColumns, checkPlan, checkRights, checkUncaptured } from './check-tables.js';
 import { checkTarget, type TargetFacts } from './check-targets.js';
-import { type Finding, type Group, ok, problemOf } from './finding.js';
+import { type Finding, type Group, ok, problem, problemOf } from './finding.js';
 import { readOpenTransactions, readPublicationFacts, readRole, readServer, readSlotFacts, readTables, readUncaptured } from './read-source.js';
 import { planEach, readTargets } from './read-targets.js';
 
@@ -71,13 +71,14 @@ async function lookAt(config: WalbergConfig, client: SourceClient, catalog: Cata
   const loads = reload || catalog === undefined ? plans.length : found.filter((t) => t.position === undefined || t.reloadPending).length;
   const demand = { positions, loads };
   const behind = await attempt(() => refuseServerBehind({ client }, found));
+  const unguardable = server.inRecovery && config.pipeline.slotGuard === 'strict' ? [problem('walberg.slot.guard=strict writes into the WAL, which a standby cannot', 'Set walberg.slot.guard=off, or connect to the primary.')] : [];
   const mayReplicate = checkRole(role);
   // A role that may not replicate is refused a session for that very reason.
   const session = mayReplicate.some((f) => f.mark === 'problem') ? [] : await replicationSession(config);
   return [
     { title: 'Server', findings: [...checkServer(server, slot, demand), ...mayReplicate, ...session] },
     { title: 'Publication', findings: checkPublication(source, publication, role, server, tables) },
-    { title: 'Slot', findings: checkSlotState(source, slot, demand, server, open) },
+    { title: 'Slot', findings: [...checkSlotState(source, slot, demand, server, open), ...unguardable] },
     { title: 'Tables', findings: [...selected.problems, ...checkRights(role, tables), ...unplanned, ...plans.flatMap((p) => checkPlan(p, publication)), ...checkColumns(plans, tables), ...checkUncaptured(uncaptured)] },
     { title: 'Target', findings: [...reached, ...await checkStorage(config, storage, targets), ...behind.problems, ...targets.flatMap((t: TargetFacts) => checkTarget(t, reload, publication.publication))] },
   ];

@@ -61,7 +61,7 @@ export async function readTables(client: SourceClient, tables: readonly TableRef
       FROM pg_catalog.unnest($1::pg_catalog.oid[]) AS w (oid)
       JOIN pg_catalog.pg_class c ON c.oid = w.oid
       JOIN LATERAL (
-        SELECT COALESCE(pg_catalog.json_agg(pg_catalog.json_build_object('schema', n.nspname, 'name', f.relname)) FILTER (WHERE NOT pg_catalog.has_table_privilege(f.oid, 'SELECT')), '[]') AS unreadable,
+        SELECT COALESCE(pg_catalog.json_agg(pg_catalog.json_build_object('schema', n.nspname, 'name', f.relname) ORDER BY n.nspname, f.relname) FILTER (WHERE NOT pg_catalog.has_table_privilege(f.oid, 'SELECT')), '[]') AS unreadable,
                COALESCE(pg_catalog.sum(pg_catalog.pg_relation_size(NULLIF(f.reltoastrelid, 0))), 0) AS out_of_line
           FROM (SELECT w.oid UNION SELECT t.relid FROM pg_catalog.pg_partition_tree(w.oid::pg_catalog.regclass) t) AS o (oid)
           JOIN pg_catalog.pg_class f ON f.oid = o.oid JOIN pg_catalog.pg_namespace n ON n.oid = f.relnamespace) l ON true`, [`{${tables.map((t) => t.oid).join(',')}}`]);

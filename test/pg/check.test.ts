@@ -293,9 +293,10 @@ describe('check --connect on servers that are not set up', () => {
     await pg.close();
     const standby = await server.standby();
     servers.push(standby);
-    const report = await check(configOf(standby));
+    const report = await check({ ...configOf(standby), 'walberg.slot.guard': 'strict' });
     assert.equal(report.code, 1);
     has(report.problems, /^Publication mine does not exist and cannot be created on a standby/, report);
     assert.match(report.text, /The server is a standby/);
+    has(report.problems, /^walberg\.slot\.guard=strict writes into the WAL/, report);
   });
 });
