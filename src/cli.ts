@@ -6,6 +6,8 @@ import { asWalbergError, WalbergError } from './errors/error.js';
 import { describeError } from './observe/logging.js';
 import { createObservers } from './observe/observers.js';
 import { type PipelineOptions, runPipeline } from './pipeline/conductor.js';
+import { runPreflight } from './preflight/preflight.js';
+import { describePreflight, hasProblems } from './preflight/report.js';
 
 /** Exit codes of every command. */
 const EXIT_FAILURE = 1;
@@ -47,11 +49,8 @@ function commands(hooks: PipelineHooks, done: (exitCode: number) => void): Comma
   program.command('check')
     .description('print what a configuration means, and every problem in it')
     .option(CONFIG_FLAG, CONFIG_HELP)
-    .action(({ config }: { config?: string }) => {
-      const result = loadConfig({ file: config, env: process.env });
-      process.stdout.write(describeConfiguration(result, config));
-      done(result.config === undefined ? EXIT_CONFIGURATION : 0);
-    });
+    .option('--connect', 'also look at source, catalog and storage; changes nothing')
+    .action(async ({ config, connect }: { config?: string; connect?: boolean }) => { done(await check(config, connect === true, hooks)); });
 
   program.command('demo')
     .description('start a Postgres, fill a shop, stream it into local tables and compare')
@@ -63,6 +62,16 @@ function commands(hooks: PipelineHooks, done: (exitCode: number) => void): Comma
       done(await runDemo({ directory: options.directory, orders: Number(options.orders), seconds: Number(options.seconds) }));
     });
   return program;
+}
+
+async function check(file: string | undefined, connect: boolean, hooks: PipelineHooks): Promise<number> {
+  const result = loadConfig({ file, env: process.env });
+  process.stdout.write(describeConfiguration(result, file));
+  if (result.config === undefined) return EXIT_CONFIGURATION;
+  if (!connect) return 0;
+  const groups = await runPreflight({ config: result.config, ...hooks });
+  process.stdout.write(`\n${describePreflight(groups)}`);
+  return hasProblems(groups) ? EXIT_FAILURE : 0;
 }
 
 async function run(file: string | undefined, hooks: PipelineHooks): Promise<number> {

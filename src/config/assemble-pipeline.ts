@@ -21,6 +21,7 @@ export function assemblePipeline(settings: Settings, checks: Checks, tableProper
     rowGroupRows: settings.number('walberg.parquet.row-group-rows'),
     compression: compression(settings, checks, tableProperties),
     loadChunkPages: settings.number('walberg.load.chunk-pages'),
+    slotGuard: settings.choice('walberg.slot.guard'),
     shutdownTimeoutMs: settings.number('walberg.shutdown.timeout.ms'),
     retryInitialMs,
     retryMaxMs,

@@ -125,6 +125,8 @@ export interface PipelineConfig {
   readonly compression: { readonly codec: 'zstd' | 'snappy' | 'gzip' | 'none'; readonly level?: number };
   /** Load: pages of the source table per COPY chunk. */
   readonly loadChunkPages: number;
+  /** strict: refuse a slot that does not stand where it was left. */
+  readonly slotGuard: 'off' | 'strict';
   readonly shutdownTimeoutMs: number;
   readonly retryInitialMs: number;
   readonly retryMaxMs: number;

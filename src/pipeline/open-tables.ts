@@ -33,13 +33,16 @@ export const RELOAD_PENDING = 'walberg.reload-pending';
 export async function findTables(config: WalbergConfig, source: OpenSource, catalog: Catalog): Promise<FoundTable[]> {
   const planned = planTables(config, source.tables);
   const found: FoundTable[] = [];
-  for (const { plan, identifier } of planned) {
-    const existing = await catalog.loadTable(identifier);
-    const stored = existing === undefined ? undefined : positionOf(existing, config, source);
-    found.push({ plan, identifier, existing, position: stored?.lsn, sourceOid: stored?.sourceOid, storedMode: stored?.mode, reloadPending: existing?.metadata.properties[RELOAD_PENDING] !== undefined });
-  }
+  for (const table of planned) found.push(await findTable(config, source, catalog, table));
   await refuseServerBehind(source, found);
   return found;
+}
+
+/** Looks one table up. Throws what makes it unusable for this slot and cluster whatever its columns are. */
+export async function findTable(config: WalbergConfig, source: Pick<OpenSource, 'identity'>, catalog: Catalog, { plan, identifier }: Pick<FoundTable, 'plan' | 'identifier'>): Promise<FoundTable> {
+  const existing = await catalog.loadTable(identifier);
+  const stored = existing === undefined ? undefined : positionOf(existing, config, source);
+  return { plan, identifier, existing, position: stored?.lsn, sourceOid: stored?.sourceOid, storedMode: stored?.mode, reloadPending: existing?.metadata.properties[RELOAD_PENDING] !== undefined };
 }
 
 /** The plan and the Iceberg name of every table. Two tables that would share a name are refused. */
@@ -80,7 +83,7 @@ export async function openTable(found: FoundTable, config: WalbergConfig, catalo
   return catalog.createTable(found.identifier, { schema: icebergSchema(found.plan), properties: { 'format-version': '2', ...config.sink.tableProperties } });
 }
 
-function positionOf(table: LoadedTable, config: WalbergConfig, source: OpenSource): StoredPosition | undefined {
+function positionOf(table: LoadedTable, config: WalbergConfig, source: Pick<OpenSource, 'identity'>): StoredPosition | undefined {
   const name = targetName(table.identifier);
   if (table.metadata['format-version'] !== 2) {
     throw new WalbergError('FORMAT_UNSUPPORTED', `Table ${name} has format version ${table.metadata['format-version']}`, { context: { table: name } });
@@ -102,7 +105,8 @@ function positionOf(table: LoadedTable, config: WalbergConfig, source: OpenSourc
   return stored;
 }
 
-async function refuseServerBehind(source: OpenSource, tables: readonly FoundTable[]): Promise<void> {
+/** Refuses positions that the server has not reached: SOURCE_BEHIND. */
+export async function refuseServerBehind(source: Pick<OpenSource, 'client'>, tables: readonly FoundTable[]): Promise<void> {
   const server = await insertLsn(source.client);
   const ahead = tables.find((t) => t.position !== undefined && t.position > server);
   if (ahead === undefined) return;

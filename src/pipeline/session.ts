@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { WalbergConfig } from '../config/config.js';
 import { WalbergError } from '../errors/error.js';
 import type { Catalog } from '../iceberg/catalog/catalog.js';
-import { TableCommitter } from '../iceberg/commit/table-committer.js';
+import { type CommitterOptions, TableCommitter } from '../iceberg/commit/table-committer.js';
 import type { PipelineEvents } from '../observe/events.js';
 import type { Encoder } from '../parquet/encode-types.js';
 import type { Storage } from '../storage/storage.js';
@@ -14,6 +14,7 @@ import { openSlot, openSource, type OpenSource } from './open-source.js';
 import { findTables, markForReload, openTable, RELOAD_PENDING, type FoundTable } from './open-tables.js';
 import { PartWriter } from './part-writer.js';
 import { refuseOtherModes, refuseOtherSources } from './same-source.js';
+import { slotGuard, unguard } from './guard-base.js';
 import { StreamSession } from './stream-session.js';
 import { targetName, type TableTarget } from './table-target.js';
 import { refuseUnpublished } from './unpublished.js';
@@ -46,6 +47,7 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     const position = found.reduce<bigint | undefined>((min, t) => (t.position === undefined || (min !== undefined && min < t.position) ? min : t.position), undefined);
     const slotIsGone = position !== undefined && await readSlot(source.client, config.source.slotName) === undefined;
     const reload = (snapshotMode === 'always' && !context.loaded) || (slotIsGone && (snapshotMode === 'always' || snapshotMode === 'when_needed'));
+    if (config.pipeline.slotGuard === 'off') found = await unguard(found, catalog);
     if (!reload) {
       refuseOtherSources(found);
       refuseOtherModes(found);
@@ -60,10 +62,11 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
       context.loaded = true;
     }
     const slot = await openSlot(config.source, source.client, { position, reload }, events, ended);
+    const guard = config.pipeline.slotGuard === 'off' ? undefined : slotGuard(found, slot);
     const targets: TableTarget[] = [];
     const loads: LoadRequest[] = [];
     for (const table of found) {
-      const target = await openTarget(table, context, source, process, abort.signal);
+      const target = await openTarget(table, context, source, { process, signal: abort.signal, properties: guard?.properties });
       targets.push(target);
       if (table.position !== undefined && !table.reloadPending) continue;
       loads.push({ target, empty: table.reloadPending && target.plan.mode !== 'append', rows: snapshotMode !== 'no_data', ...propertiesAfterLoad(table) });
@@ -74,7 +77,7 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     if (loads.length > 0) await loadTables(loads, { source: config.source, pipeline: config.pipeline, partWriter, events, signal: ended });
     context.loaded = true;
     if (snapshotMode === 'initial_only' || stop.aborted) return;
-    await new StreamSession({ config, source, targets, startLsn: slot.confirmedFlushLsn ?? 0n, partWriter, events, abort }).run(stop);
+    await new StreamSession({ config, source, targets, startLsn: slot.confirmedFlushLsn ?? 0n, guard, partWriter, events, abort }).run(stop);
   } catch (error) {
     // What was interrupted by the stop is not a failure.
     if (stop.aborted && error === stop.reason) return;
@@ -94,7 +97,7 @@ function propertiesAfterLoad(table: FoundTable): Pick<LoadRequest, 'properties' 
   };
 }
 
-async function openTarget(found: FoundTable, context: SessionContext, source: OpenSource, process: string, signal: AbortSignal): Promise<TableTarget> {
+async function openTarget(found: FoundTable, context: SessionContext, source: OpenSource, ofSession: Pick<CommitterOptions, 'process' | 'signal' | 'properties'>): Promise<TableTarget> {
   const { config, catalog, storage, events } = context;
   const table = await openTable(found, config, catalog);
   refuseForeignRows(found);
@@ -106,18 +109,17 @@ async function openTarget(found: FoundTable, context: SessionContext, source: Op
     systemId: source.identity.systemId,
     sourceOid: found.plan.source.oid,
     mode: found.plan.mode,
-    process,
+    ...ofSession,
     retries: config.pipeline.commitRetries,
     initialMs: config.pipeline.retryInitialMs,
     maxMs: config.pipeline.retryMaxMs,
     onRetry: (attempt, error) => events.commitRetried({ table: name, attempt, error }),
-    signal,
   });
   return buildTarget(found.plan, table, committer, source.identity.database);
 }
 
 /** A mirror must begin with nothing: rows that others wrote would stay beside the source's. */
-function refuseForeignRows({ plan, existing, position, identifier }: FoundTable): void {
+export function refuseForeignRows({ plan, existing, position, identifier }: FoundTable): void {
   if (plan.mode === 'append' || existing === undefined || position !== undefined) return;
   const { metadata } = existing;
   const head = metadata.snapshots.find((s) => metadata['current-snapshot-id'] !== undefined && metadata['current-snapshot-id'] !== null && BigInt(s['snapshot-id']) === BigInt(metadata['current-snapshot-id']));

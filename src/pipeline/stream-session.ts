@@ -3,6 +3,7 @@ import { isWalbergError, WalbergError } from '../errors/error.js';
 import type { PipelineEvents } from '../observe/events.js';
 import { verifyPublication } from '../postgres/publication-setup.js';
 import { ReplicationStream } from '../postgres/replication-stream.js';
+import { insertLsn } from '../postgres/wal-position.js';
 import { readSourceStatus } from '../postgres/source-status.js';
 import { Acker } from './acker.js';
 import { MemoryGate } from './memory-gate.js';
@@ -10,6 +11,7 @@ import { OpenRowResolver } from './open-row-resolver.js';
 import type { OpenSource } from './open-source.js';
 import type { PartWriter } from './part-writer.js';
 import { LazyReadBackSession } from './read-back-session.js';
+import { SlotGuard } from './slot-guard.js';
 import { StreamPosition } from './stream-position.js';
 import { TableFlusher } from './table-flusher.js';
 import type { TableTarget } from './table-target.js';
@@ -22,6 +24,8 @@ export interface StreamSessionOptions {
   readonly targets: readonly TableTarget[];
   /** Confirmed position of the slot. */
   readonly startLsn: bigint;
+  /** The slot is guarded. `proven`: that it stands where it was left needs no sign of the stream. */
+  readonly guard?: { readonly proven: boolean };
   readonly partWriter: PartWriter;
   readonly events: PipelineEvents;
   /** Ends everything of the session that is under way. */
@@ -43,6 +47,7 @@ export class StreamSession {
   readonly #applier: TransactionApplier;
   readonly #flushers: TableFlusher[];
   readonly #acker: Acker;
+  readonly #guard: SlotGuard | undefined;
   readonly #gate: MemoryGate;
   readonly #readBack: LazyReadBackSession;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -84,7 +89,8 @@ export class StreamSession {
       });
     });
     this.#acker = new Acker(() => this.#flushers, (lsn) => {
-      this.#stream.confirm(lsn);
+      if (this.#guard === undefined) this.#stream.confirm(lsn);
+      else this.#guard.durable(lsn);
       events.confirmed(lsn);
     });
     this.#applier = new TransactionApplier({
@@ -94,6 +100,17 @@ export class StreamSession {
       onRows: () => this.#gate.check(),
       onBoundary: () => this.#acker.update(this.#position.lsn),
     });
+    if (options.guard !== undefined) {
+      this.#guard = new SlotGuard({
+        slot: config.source.slotName,
+        startLsn,
+        proven: options.guard.proven,
+        handler: this.#applier,
+        confirm: (lsn) => this.#stream.confirm(lsn),
+        serverLsn: () => insertLsn(source.client),
+        emit: (prefix, content) => source.client.rows('SELECT pg_catalog.pg_logical_emit_message(true, $1, $2::pg_catalog.text)', [prefix, content]),
+      });
+    }
   }
 
   /** Ends the session with an error; the first one counts. */
@@ -111,15 +128,22 @@ export class StreamSession {
       if (stop.aborted) resolve();
       else stop.addEventListener('abort', () => resolve(), { once: true });
     });
-    const streaming = this.#stream.run(this.options.startLsn, this.#applier);
+    const guard = this.#guard;
+    if (guard !== undefined) {
+      guard.expectProofUntil(await insertLsn(source.client));
+      // A server that stops ends its sessions first and waits for its streams, until all they sent is confirmed; here it never is.
+      source.client.once('error', () => this.fail(source.client.lost));
+    }
+    const streaming = this.#stream.run(this.options.startLsn, guard ?? this.#applier);
     streaming.catch((error: unknown) => (isWalbergError(error, 'SCHEMA_CHANGED') ? this.#commitBeforeChange() : undefined)).then(() => streaming).catch((error: unknown) => this.fail(error));
     this.#every(Math.min(MAX_TICK_MS, Math.max(MIN_TICK_MS, commitIntervalMs / TICKS_PER_INTERVAL)), () => this.#flushDue(performance.now() - commitIntervalMs));
     this.#every(STATUS_MS, () => void this.#watchSource(), true);
+    if (guard !== undefined) this.#every(STATUS_MS, () => void guard.mark().catch((error: unknown) => this.fail(error)), true);
     try {
       await Promise.race([stopped, this.#failed]);
       await Promise.race([this.#drain(), this.#failed]);
       this.#acker.update(this.#position.lsn);
-      await this.#stream.stop(this.#acker.confirmed);
+      await this.#stream.stop(guard === undefined ? this.#acker.confirmed : guard.confirmed);
     } finally {
       for (const timer of this.#timers) clearInterval(timer);
       const ended = this.#failure ?? new WalbergError('INTERNAL', 'the stream has ended');

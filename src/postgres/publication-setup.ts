@@ -52,11 +52,10 @@ export async function verifyPublication(client: SourceClient, config: Publicatio
   if (since !== undefined && since.oid !== publication.oid) {
     throw new WalbergError('PUBLICATION_MISSING', `Publication ${config.publicationName} was dropped and created again`, { context, hint: 'Changes made in between were not published: create a new slot and reload the tables.' });
   }
-  const wanted = { insert: 'c', update: 'u', delete: 'd', truncate: 't' } as const;
-  const unpublished = (Object.keys(wanted) as (keyof typeof wanted)[]).filter((o) => !publication.operations[o] && !config.skippedOperations.includes(wanted[o]));
+  const unpublished = unpublishedOperations(publication, config);
   if (unpublished.length > 0) {
     throw new WalbergError('PUBLICATION_INCOMPLETE', `Publication ${config.publicationName} leaves out ${unpublished.join(', ')}`, {
-      context, hint: `ALTER PUBLICATION ${quoteIdentifier(config.publicationName)} SET (publish = '${OPERATIONS}');`,
+      context, hint: operationsSql(config),
     });
   }
   const lacking = notPublished(publication, tables);
@@ -69,12 +68,25 @@ export async function verifyPublication(client: SourceClient, config: Publicatio
 
 const OPERATIONS = 'insert, update, delete, truncate';
 
-function createSql(config: PublicationConfig, tables: readonly TableRef[]): string {
+/** Operations that are captured but not published. */
+export function unpublishedOperations(publication: Publication, config: PublicationConfig): string[] {
+  const wanted = { insert: 'c', update: 'u', delete: 'd', truncate: 't' } as const;
+  return (Object.keys(wanted) as (keyof typeof wanted)[]).filter((o) => !publication.operations[o] && !config.skippedOperations.includes(wanted[o]));
+}
+
+/** What makes the publication send every operation. */
+export function operationsSql(config: PublicationConfig): string {
+  return `ALTER PUBLICATION ${quoteIdentifier(config.publicationName)} SET (publish = '${OPERATIONS}');`;
+}
+
+/** What creates the publication as the configuration wants it; without the final semicolon. */
+export function createSql(config: PublicationConfig, tables: readonly TableRef[]): string {
   const scope = config.publicationAutocreate === 'all_tables' ? ' FOR ALL TABLES' : config.publicationAutocreate === 'no_tables' ? '' : ` FOR TABLE ${tableList(tables)}`;
   return `CREATE PUBLICATION ${quoteIdentifier(config.publicationName)}${scope} WITH (publish = '${OPERATIONS}', publish_via_partition_root = ${config.publishViaPartitionRoot})`;
 }
 
-function addSql(config: PublicationConfig, tables: readonly TableRef[]): string {
+/** What puts tables into the publication; without the final semicolon. */
+export function addSql(config: PublicationConfig, tables: readonly TableRef[]): string {
   return `ALTER PUBLICATION ${quoteIdentifier(config.publicationName)} ADD TABLE ${tableList(tables)}`;
 }
 
@@ -83,12 +95,14 @@ function tableList(tables: readonly TableRef[]): string {
   return tables.map((t) => `ONLY ${quoteTable(t)}`).join(', ');
 }
 
-function names(tables: readonly TableRef[]): string {
+/** Names for a message: the first twenty, and how many more. */
+export function names(tables: readonly TableRef[]): string {
   const shown = tables.slice(0, 20).map((t) => `${t.schema}.${t.name}`).join(', ');
   return tables.length > 20 ? `${shown} and ${tables.length - 20} more` : shown;
 }
 
-function notPublished(publication: Publication, tables: readonly TableRef[]): TableRef[] {
+/** The tables that the publication does not send under their own name. */
+export function notPublished(publication: Publication, tables: readonly TableRef[]): TableRef[] {
   return tables.filter((t) => !publication.tables.some((p) => p.schema === t.schema && p.name === t.name));
 }
 

@@ -22,6 +22,8 @@ const ORDER: readonly (readonly string[])[] = [
   ['iceberg/manifest'],
   ['iceberg/commit'],
   ['pipeline'],
+  // looks with the eyes of the pipeline before it runs
+  ['preflight'],
   ['observe'],
   ['demo'],
   ['main'],

@@ -19,6 +19,7 @@ export const OWN: readonly Property[] = [
   supported('parquet.row-group-rows', int(1000, 100_000_000), 'Rows of one row group.', { default: '1000000' }),
   supported('parquet.compression', text(/(zstd|gzip)(:[0-9]{1,2})?|snappy|none|uncompressed/, 'zstd, zstd:LEVEL, gzip, gzip:LEVEL, snappy or none'), 'Compression of data and delete files. A level is checked and has no effect: the Parquet library always takes the default of the codec.', { default: 'zstd' }),
   supported('load.chunk-pages', int(1, 0x7fffffff), 'Pages (8 KiB) of a source table that one COPY of the load reads.', { default: '8192' }),
+  supported('slot.guard', oneOf(['off', 'strict']), 'strict notices at each start that the slot was dropped and created again, or advanced by hand: changes that were skipped are refused (SLOT_MOVED) instead of missed. It writes a logical message into the WAL of the source, at most every 10 s, and the slot is confirmed only up to the newest of them.', { default: 'off' }),
   supported('shutdown.timeout.ms', duration(1), 'Longest time of a clean stop, which commits what is buffered.', { default: '25000' }),
   supported('retry.initial.ms', duration(1), 'First pause after a transient error; it doubles, with jitter.', { default: '500' }),
   supported('retry.max.ms', duration(1), 'Longest pause after transient errors.', { default: '30000' }),

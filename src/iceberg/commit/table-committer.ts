@@ -23,6 +23,8 @@ export interface CommitterOptions {
   readonly sourceOid?: number;
   /** How rows are written; absent when nothing depends on it. */
   readonly mode?: string;
+  /** Further table properties that every commit sets. */
+  readonly properties?: Readonly<Record<string, string>>;
   /** Random id of this process. */
   readonly process: string;
   /** Attempts of one commit, at least 1. Reading the table after an unknown outcome is not counted: it goes on until it works. */
@@ -207,7 +209,7 @@ export class TableCommitter {
       ref: this.#ref,
       assertRefs: this.#options.assertRefs,
       summary: { 'engine-name': 'walberg', ...position },
-      properties: position,
+      properties: { ...this.#options.properties, ...position },
       nowMs: this.#options.now?.() ?? Date.now(),
     });
   }
