@@ -7,6 +7,7 @@ import type { PipelineEvents } from '../observe/events.js';
 import type { Encoder } from '../parquet/encode-types.js';
 import type { Storage } from '../storage/storage.js';
 import { buildTarget } from './build-target.js';
+import { evolveTable } from './evolve-table.js';
 import { loadTables, type LoadRequest } from './load-table.js';
 import { readSlot } from '../postgres/slot.js';
 import { openSlot, openSource, type OpenSource } from './open-source.js';
@@ -57,7 +58,8 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     const slot = await openSlot(config.source, source.client, { position, reload }, events, ended);
     const targets: TableTarget[] = [];
     const loads: LoadRequest[] = [];
-    for (const table of found) {
+    for (const before of found) {
+      const table = await evolveTable(before, { config, catalog, client: source.client, events, signal: ended });
       const target = await openTarget(table, context, source, process, abort.signal);
       targets.push(target);
       if (table.position !== undefined && !table.reloadPending) continue;

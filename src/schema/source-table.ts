@@ -20,6 +20,8 @@ export interface SourceColumn {
   readonly toastable: boolean;
   /** '' ordinary, 's' stored generated, 'v' virtual generated. Only ordinary columns are captured. */
   readonly generated: string;
+  /** pg_attribute.atthasmissing of the table or a partition: rows from before the column was added show a value that was never written. */
+  readonly filled?: boolean;
   readonly comment?: string;
 }
 
@@ -40,6 +42,10 @@ export interface SourceTable {
   /** Columns of the replica identity index when replicaIdentity is 'i'. */
   readonly identityIndexColumns: readonly string[];
   readonly comment?: string;
+  /** pg_class.relnatts: number of the newest attribute, dropped ones counted. */
+  readonly lastAttnum?: number;
+  /** pg_class.relfilenode of the table or its partitions, by OID: another one after every rewrite. Absent when there are too many. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Publication row filter (WHERE), as SQL text. */
   readonly rowFilter?: string;
 }
