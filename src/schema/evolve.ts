@@ -47,7 +47,7 @@ export function evolve(plan: TablePlan, current: Schema, lastColumnId: number, b
   let identifiers = current['identifier-field-ids'];
   fields.forEach((field, index) => {
     const column = planned.get(field.name);
-    if (column !== undefined && column.source.from === 'tuple' && promotes(field.type, column.type)) change(index, { type: column.type }, `Column ${field.name} is now ${column.type}, it was ${String(field.type)}.`);
+    if (column !== undefined && column.source.from === 'tuple' && typeof field.type === 'string' && promotes(field.type, column.type)) change(index, { type: column.type }, `Column ${field.name} is now ${column.type}, it was ${field.type}.`);
     const isKey = plan.keyNames.includes(field.name);
     if (!field.required || isKey || (column !== undefined && neverNull(plan, column))) return;
     identifiers = identifiers?.filter((id) => id !== field.id);

@@ -67,7 +67,8 @@ describe('tables that follow the columns of their source', { timeout: 600_000 },
       await run.sql("ALTER TABLE t ALTER x DROP DEFAULT, ALTER y DROP DEFAULT; UPDATE t SET v = 'touched' WHERE id = 3");
     },
     equal: ['t'],
-    expect: async (run) => assert.match(run.logs(), /loaded anew/),
+    // once at first, once for the default; what a killed process had to say may be lost
+    expect: async (run) => assert.equal(run.logs().match(/"msg":"loaded public\.t/g)?.length, 2, run.logs()),
   });
 
   testCase(get, 'ADD COLUMN with a default that is not constant, while stopped', {
@@ -114,17 +115,25 @@ describe('tables that follow the columns of their source', { timeout: 600_000 },
   });
 
   testCase(get, 'types become wider, a length changes', {
-    setup: 'CREATE TABLE t (id int PRIMARY KEY, v varchar(20), n numeric(8,2), f real); INSERT INTO t SELECT g, g, g, 0.1 FROM generate_series(1, 20) g',
+    setup: 'CREATE TABLE t (id int PRIMARY KEY, v varchar(20), n numeric(8,2)); INSERT INTO t SELECT g, g, g FROM generate_series(1, 20) g',
     action: async (run) => {
       await run.sql("UPDATE t SET v = 'before' WHERE id = 2");
-      await run.sql('ALTER TABLE t ALTER id TYPE bigint, ALTER v TYPE varchar(40), ALTER n TYPE numeric(12,2), ALTER f TYPE double precision');
-      await run.sql("INSERT INTO t VALUES (5000000000, repeat('x', 30), 1234567890.12, 0.1); UPDATE t SET v = 'after' WHERE id = 1; DELETE FROM t WHERE id = 3");
+      await run.sql('ALTER TABLE t ALTER id TYPE bigint, ALTER v TYPE varchar(40), ALTER n TYPE numeric(12,2)');
+      await run.sql("INSERT INTO t VALUES (5000000000, repeat('x', 30), 1234567890.12); UPDATE t SET v = 'after' WHERE id = 1; DELETE FROM t WHERE id = 3");
     },
     equal: ['t'],
     expect: async (run) => {
-      assert.deepEqual([typeOf(run, 'id'), typeOf(run, 'n').replace(' ', ''), typeOf(run, 'f')], ['long', 'decimal(12,2)', 'double']);
+      assert.deepEqual([typeOf(run, 'id'), typeOf(run, 'n').replace(' ', '')], ['long', 'decimal(12,2)']);
       assert.doesNotMatch(run.logs(), /loaded anew/);
     },
+  });
+
+  testCase(get, 'real becomes double precision, with rows waiting that have the digits of a real', {
+    kills: ['none'],
+    setup: 'CREATE TABLE t (id int PRIMARY KEY, f real); INSERT INTO t SELECT g, 0.1 FROM generate_series(1, 20) g',
+    action: whileStopped('UPDATE t SET f = 0.2 WHERE id = 1; ALTER TABLE t ALTER f TYPE double precision; INSERT INTO t VALUES (30, 0.1)'),
+    equal: ['t'],
+    expect: async (run) => assert.equal(typeOf(run, 'f'), 'double'),
   });
 
   testCase(get, 'RENAME, also of the key', {
