@@ -67,6 +67,15 @@ export function writeKey(arena: Arena, view: TupleView, ordinals: readonly numbe
   return offset;
 }
 
+/** Writes a tuple of the columns at `ordinals`, in that order; -1 stands for NULL. */
+export function writeMapped(arena: Arena, view: TupleView, ordinals: Int32Array): void {
+  arena.int16(ordinals.length);
+  for (const ordinal of ordinals) {
+    if (ordinal < 0) arena.byte(KIND_NULL);
+    else writeColumn(arena, view, ordinal);
+  }
+}
+
 /** Writes a tuple from text values; `undefined` keeps what `view` has. */
 export function writePatched(arena: Arena, view: TupleView, values: ReadonlyMap<number, string | null>): number {
   const offset = arena.length;

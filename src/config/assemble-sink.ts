@@ -27,6 +27,7 @@ export function assembleSink(settings: Settings, checks: Checks, passedThrough: 
     upsertKeepDeletes: settings.boolean(`${I}upsert-keep-deletes`),
     createIdentifierFields: settings.boolean(`${I}create-identifier-fields`),
     preserveRequired: settings.boolean(`${I}preserve-required-property`),
+    allowFieldAddition: settings.boolean(`${I}allow-field-addition`),
     excludedColumns: settings.list(`${I}excluded-columns`),
     metaFields: meta.fields,
     tableProperties: tableProperties(settings, checks),

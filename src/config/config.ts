@@ -106,6 +106,8 @@ export interface SinkConfig {
   readonly upsertKeepDeletes: boolean;
   readonly createIdentifierFields: boolean;
   readonly preserveRequired: boolean;
+  /** Iceberg tables follow the columns of their source; false = a difference stops. */
+  readonly allowFieldAddition: boolean;
   readonly excludedColumns: readonly string[];
   /** Metadata fields to add, Debezium field syntax resolved: field and column name (`__op`). undefined = the mode's default. */
   readonly metaFields?: readonly { readonly field: string; readonly column: string }[];

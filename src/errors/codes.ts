@@ -47,6 +47,7 @@ export const ERROR_CODES = define({
   TABLE_MISSING: { policy: 'config', meaning: 'No table matches the include list.', remedy: 'Check table.include.list; patterns are anchored regular expressions on schema.table.' },
   PROTOCOL: { policy: 'stop', meaning: 'A replication message could not be decoded.', remedy: 'Report this with the LSN in the message; nothing was confirmed past it.' },
   VALUE_INVALID: { policy: 'stop', meaning: 'A value cannot be represented in the column type.', remedy: 'Choose a policy for the column class named in the message.' },
+  TABLE_ALTERED: { policy: 'restart', meaning: 'A source table got other columns while its changes were streamed.', remedy: 'Nothing: Walberg commits what came before, brings the Iceberg table into the new shape and goes on.' },
   SCHEMA_CHANGED: { policy: 'stop', meaning: 'A source table changed in a way that is not handled automatically.', remedy: 'See the message for the table and column.' },
 
   // tables, catalog, storage

@@ -1,22 +1,25 @@
 import type { LoadedTable } from '../iceberg/catalog/catalog.js';
 import type { TableCommitter } from '../iceberg/commit/table-committer.js';
+import { currentSchema } from '../iceberg/commit/schema-change.js';
 import { printJson } from '../iceberg/spec/json.js';
 import { WalbergError } from '../errors/error.js';
 import type { EncodeColumn } from '../parquet/encode-types.js';
 import { bindColumns, equalityIds, keyColumns } from '../schema/bind-columns.js';
 import { qualifiedName, type TablePlan } from '../schema/table-plan.js';
+import { knownOf } from './evolve-table.js';
 import { targetName, type TableTarget } from './table-target.js';
 
 /** Binds a plan to the Iceberg table as it is now. Throws TABLE_INCOMPATIBLE when the table cannot hold the source. */
 export function buildTarget(plan: TablePlan, table: LoadedTable, committer: TableCommitter, database: string): TableTarget {
   const { metadata } = table;
-  const schema = metadata.schemas.find((s) => s['schema-id'] === metadata['current-schema-id']);
+  const schema = currentSchema(table);
   if (schema === undefined) throw new WalbergError('FORMAT_UNSUPPORTED', `The metadata of ${targetName(table.identifier)} has no current schema`, { context: { table: targetName(table.identifier) } });
   return {
     name: qualifiedName(plan.source),
     identifier: table.identifier,
     plan,
     committer,
+    known: knownOf(plan, table),
     columns: bindColumns(plan, schema),
     keyColumns: keyColumns(plan, schema).map((column) => ofKeyTuple(column, plan)),
     equalityIds: equalityIds(plan, schema),

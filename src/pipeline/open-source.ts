@@ -9,6 +9,7 @@ import { readSlot, type SlotState } from '../postgres/slot.js';
 import { describeTables } from '../postgres/source-catalog.js';
 import { identifySystem, requireLogicalDecoding, type SystemIdentity } from '../postgres/system.js';
 import { selectTables, type TableRef } from '../postgres/table-selection.js';
+import { readTransactionSnapshot, type TransactionSnapshot } from '../postgres/transaction-snapshot.js';
 import type { SourceTable } from '../schema/source-table.js';
 
 /** The source as a session found it: publication in place, slot not looked at yet. */
@@ -18,6 +19,8 @@ export interface OpenSource {
   readonly refs: readonly TableRef[];
   readonly tables: readonly SourceTable[];
   readonly publication: Publication;
+  /** Transactions it sees ended before `tables` were described: what they wrote is not of a newer shape. */
+  readonly described: TransactionSnapshot;
 }
 
 /** Looks at the captured tables before the publication is touched. */
@@ -33,8 +36,9 @@ export async function openSource(source: SourceConfig, check: SourceCheck): Prom
     await check(client, identity, refs);
     await ensurePublication(client, source, refs);
     const publication = await verifyPublication(client, source, refs);
+    const described = await readTransactionSnapshot(client);
     const tables = await describeTables(client, refs.map((t) => t.oid), source.publicationName);
-    return { client, identity, refs, tables, publication };
+    return { client, identity, refs, tables, publication, described };
   } catch (error) {
     await client.close();
     throw error;

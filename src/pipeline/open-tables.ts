@@ -7,6 +7,7 @@ import type { OpenSource } from './open-source.js';
 import { formatLsn } from '../postgres/lsn.js';
 import { insertLsn } from '../postgres/wal-position.js';
 import { isColumnCaptured } from '../postgres/table-selection.js';
+import { COLUMNS, knownColumns, printKnownColumns } from '../schema/known-columns.js';
 import { icebergSchema, planTable, qualifiedName, type TablePlan } from '../schema/table-plan.js';
 import { targetName } from './table-target.js';
 import { otherCluster } from './unpublished.js';
@@ -80,7 +81,7 @@ export async function markForReload(tables: readonly FoundTable[], catalog: Cata
 export async function openTable(found: FoundTable, config: WalbergConfig, catalog: Catalog): Promise<LoadedTable> {
   if (found.existing !== undefined) return found.existing;
   await catalog.ensureNamespace(found.identifier.namespace);
-  return catalog.createTable(found.identifier, { schema: icebergSchema(found.plan), properties: { 'format-version': '2', ...config.sink.tableProperties } });
+  return catalog.createTable(found.identifier, { schema: icebergSchema(found.plan), properties: { 'format-version': '2', ...config.sink.tableProperties, [COLUMNS]: printKnownColumns(knownColumns(found.plan.source, undefined)) } });
 }
 
 function positionOf(table: LoadedTable, config: WalbergConfig, source: Pick<OpenSource, 'identity'>): StoredPosition | undefined {

@@ -7,6 +7,7 @@ import type { PipelineEvents } from '../observe/events.js';
 import type { Encoder } from '../parquet/encode-types.js';
 import type { Storage } from '../storage/storage.js';
 import { buildTarget } from './build-target.js';
+import { evolveTable } from './evolve-table.js';
 import { columnsLeftOut, LEFT_OUT, LEFT_OUT_COLUMNS, markColumnsLeftOut, markLeftOut, tablesToReload } from './left-out.js';
 import { loadTables, type LoadRequest } from './load-table.js';
 import { readSlot } from '../postgres/slot.js';
@@ -65,7 +66,8 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     const guard = config.pipeline.slotGuard === 'off' ? undefined : slotGuard(found, slot);
     const targets: TableTarget[] = [];
     const loads: LoadRequest[] = [];
-    for (const table of found) {
+    for (const before of found) {
+      const table = await evolveTable(before, { config, catalog, client: source.client, events, signal: ended });
       const target = await openTarget(table, context, source, { process, signal: abort.signal, properties: guard?.properties });
       targets.push(target);
       if (table.position !== undefined && !table.reloadPending) continue;

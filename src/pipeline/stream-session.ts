@@ -96,6 +96,7 @@ export class StreamSession {
     this.#applier = new TransactionApplier({
       tables: new Map(this.#flushers.map((flusher) => [flusher.writer.target.plan.source.oid, { flusher, position: flusher.writer.target.committer.position ?? 0n }])),
       position: this.#position,
+      described: source.described,
       events,
       onRows: () => this.#gate.check(),
       onBoundary: () => this.#acker.update(this.#position.lsn),
@@ -135,7 +136,7 @@ export class StreamSession {
       source.client.once('error', () => this.fail(source.client.lost));
     }
     const streaming = this.#stream.run(this.options.startLsn, guard ?? this.#applier);
-    streaming.catch((error: unknown) => (isWalbergError(error, 'SCHEMA_CHANGED') ? this.#commitBeforeChange() : undefined)).then(() => streaming).catch((error: unknown) => this.fail(error));
+    streaming.catch((error: unknown) => (isWalbergError(error, 'SCHEMA_CHANGED', 'TABLE_ALTERED') ? this.#commitBeforeChange() : undefined)).then(() => streaming).catch((error: unknown) => this.fail(error));
     this.#every(Math.min(MAX_TICK_MS, Math.max(MIN_TICK_MS, commitIntervalMs / TICKS_PER_INTERVAL)), () => this.#flushDue(performance.now() - commitIntervalMs));
     this.#every(STATUS_MS, () => void this.#watchSource(), true);
     if (guard !== undefined) this.#every(STATUS_MS, () => void guard.mark().catch((error: unknown) => this.fail(error)), true);
@@ -189,7 +190,7 @@ export class StreamSession {
 
   /**
    * A table has another structure from here on, and the stream has ended. Whole transactions received before have the old one:
-   * a later session, which knows only the new one, could never read them again. Best effort.
+   * a later session, which knows only the new one, may not be able to read them again. Best effort.
    */
   async #commitBeforeChange(): Promise<void> {
     const patience = performance.now() + this.options.config.pipeline.shutdownTimeoutMs / 2;

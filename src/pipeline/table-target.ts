@@ -1,6 +1,7 @@
 import type { TableCommitter } from '../iceberg/commit/table-committer.js';
 import type { TableIdentifier } from '../iceberg/catalog/catalog.js';
 import type { EncodeColumn } from '../parquet/encode-types.js';
+import type { KnownColumns } from '../schema/known-columns.js';
 import type { TablePlan } from '../schema/table-plan.js';
 
 /** An Iceberg table that is being written, and how its rows are formed. */
@@ -10,6 +11,8 @@ export interface TableTarget {
   readonly identifier: TableIdentifier;
   readonly plan: TablePlan;
   readonly committer: TableCommitter;
+  /** What the table remembers of the columns of its source. */
+  readonly known: KnownColumns | undefined;
   /** Columns of data files. */
   readonly columns: readonly EncodeColumn[];
   /** Columns of equality delete files, which take their values from tuples of the key columns alone. */

@@ -1,8 +1,11 @@
+import { TupleMapper } from '../buffer/tuple-mapper.js';
 import { WalbergError } from '../errors/error.js';
 import type { PipelineEvents } from '../observe/events.js';
 import type { OldTupleKind, Relation, ReplicationHandler, TupleView } from '../pgoutput/messages.js';
 import { formatLsn } from '../postgres/lsn.js';
-import { relationDifference } from '../schema/relation-match.js';
+import { snapshotSees, type TransactionSnapshot } from '../postgres/transaction-snapshot.js';
+import { mapRelation } from '../schema/relation-map.js';
+import { columnDifference, identityDifference } from '../schema/relation-match.js';
 import type { StreamPosition } from './stream-position.js';
 import type { TableFlusher } from './table-flusher.js';
 import type { OpenTransaction } from './table-writer.js';
@@ -11,6 +14,10 @@ interface AppliedTable {
   readonly flusher: TableFlusher;
   /** Transactions that end at or before it are in the table. */
   readonly position: bigint;
+  /** Shape of the rows that come now; undefined once it is known to be the plan's or older. */
+  relation: Relation | undefined;
+  /** Brings rows of an older shape into the plan's. */
+  mapper: TupleMapper | undefined;
   inserts: number;
   updates: number;
   deletes: number;
@@ -21,6 +28,8 @@ export interface TransactionApplierOptions {
   /** By OID of the source table. */
   readonly tables: ReadonlyMap<number, { readonly flusher: TableFlusher; readonly position: bigint }>;
   readonly position: StreamPosition;
+  /** Transactions that ended before the plans were made. */
+  readonly described: TransactionSnapshot;
   readonly events: PipelineEvents;
   /** Called now and then inside a transaction, and after each one. */
   readonly onRows: () => void;
@@ -44,7 +53,7 @@ export class TransactionApplier implements ReplicationHandler {
   #rowsUntilEvent = ROWS_PER_EVENT;
 
   constructor(private readonly options: TransactionApplierOptions) {
-    for (const [oid, table] of options.tables) this.#tables.set(oid, { ...table, inserts: 0, updates: 0, deletes: 0, truncates: 0 });
+    for (const [oid, table] of options.tables) this.#tables.set(oid, { ...table, relation: undefined, mapper: undefined, inserts: 0, updates: 0, deletes: 0, truncates: 0 });
   }
 
   get inTransaction(): boolean {
@@ -75,19 +84,15 @@ export class TransactionApplier implements ReplicationHandler {
     this.#lastOid = -1;
     const table = this.#tables.get(relation.oid);
     if (table === undefined) return;
-    const difference = relationDifference(table.flusher.writer.target.plan, relation);
-    if (difference === undefined || this.#isDone(table)) return;
-    throw new WalbergError('SCHEMA_CHANGED', `Table ${relation.schema}.${relation.name} is not what it was when Walberg started: ${difference}`, {
-      context: { table: `${relation.schema}.${relation.name}`, position: formatLsn(this.options.position.lsn) },
-      hint: 'Restart Walberg; if the difference remains, change the Iceberg table accordingly or load it anew into another table.',
-    });
+    table.relation = relation;
+    table.mapper = undefined;
   }
 
   insert(oid: number, row: TupleView): void {
     const table = this.#table(oid);
     if (table === undefined) return;
     table.inserts++;
-    table.flusher.writer.insert(row);
+    table.flusher.writer.insert(table.mapper?.row(row) ?? row);
     this.#afterRow(table);
   }
 
@@ -95,7 +100,9 @@ export class TransactionApplier implements ReplicationHandler {
     const table = this.#table(oid);
     if (table === undefined) return;
     table.updates++;
-    table.flusher.writer.update(kind, old, row);
+    const { mapper } = table;
+    if (mapper === undefined) table.flusher.writer.update(kind, old, row);
+    else table.flusher.writer.update(kind, old && mapper.old(old), mapper.row(row));
     this.#afterRow(table);
   }
 
@@ -103,7 +110,7 @@ export class TransactionApplier implements ReplicationHandler {
     const table = this.#table(oid);
     if (table === undefined) return;
     table.deletes++;
-    table.flusher.writer.delete(kind, old);
+    table.flusher.writer.delete(kind, table.mapper?.old(old) ?? old);
     this.#afterRow(table);
   }
 
@@ -136,6 +143,7 @@ export class TransactionApplier implements ReplicationHandler {
     const transaction = this.#transaction;
     if (transaction === undefined) throw new WalbergError('PROTOCOL', 'A change arrived outside of a transaction');
     if (table === undefined || this.#isDone(table)) return undefined;
+    if (table.relation !== undefined) this.#admit(table, table.relation, transaction);
     const { flusher } = table;
     if (!flusher.writer.inTransaction) {
       flusher.outstandingFrom(this.options.position.lsn);
@@ -143,6 +151,28 @@ export class TransactionApplier implements ReplicationHandler {
       this.#touched.push(table);
     }
     return table;
+  }
+
+  /**
+   * Compares the shape of rows that are to be applied with the plan's. A transaction that had ended when the plan was made can
+   * only have an older one, whose rows are rewritten; in a later one it is newer, and the plan has to be made again.
+   */
+  #admit(table: AppliedTable, relation: Relation, transaction: OpenTransaction): void {
+    const { plan, known } = table.flusher.writer.target;
+    const difference = columnDifference(plan, relation);
+    const name = `${relation.schema}.${relation.name}`;
+    const context = { table: name, position: formatLsn(this.options.position.lsn) };
+    if (difference !== undefined && !snapshotSees(this.options.described, transaction.xid)) {
+      throw new WalbergError('TABLE_ALTERED', `Table ${name} was altered: ${difference}`, { context });
+    }
+    const { ordinals, problem } = difference === undefined ? { ordinals: undefined, problem: identityDifference(plan, relation) } : mapRelation(plan, relation, known);
+    if (problem !== undefined) {
+      throw new WalbergError('SCHEMA_CHANGED', `Changes of table ${name} were made when it was not what it is now: ${problem}`, {
+        context, hint: 'Restart Walberg; if the difference remains, drop or rename the Iceberg table, so that the table is loaded anew, or change the source back.',
+      });
+    }
+    table.mapper = ordinals && new TupleMapper(ordinals);
+    table.relation = undefined;
   }
 
   /** A commit record that begins before the position ends at or before it: positions are ends of records. */

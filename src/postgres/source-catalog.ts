@@ -1,6 +1,7 @@
 import type { SourceColumn, SourceElement, SourceTable } from '../schema/source-table.js';
 import type { ReplicaIdentity } from '../pgoutput/messages.js';
 import type { SourceClient } from './client.js';
+import { quoteIdentifier, quoteTable } from './quote.js';
 import { type PublishedTable, readPublication } from './publication.js';
 
 type Row<K extends string> = Record<K, string>;
@@ -31,7 +32,9 @@ export async function describeTables(client: SourceClient, oids: readonly number
       schema: t.nspname,
       name: t.relname,
       kind: t.relkind,
-      columns: (columns.get(oid) ?? []).filter((c) => isSent(c, published, client.serverVersionNum)),
+      columns: (columns.get(oid)?.columns ?? []).filter((c) => isSent(c, published, client.serverVersionNum)),
+      lastAttnum: columns.get(oid)?.lastAttnum,
+      files: columns.get(oid)?.files,
       replicaIdentity: t.relreplident as ReplicaIdentity,
       primaryKey: primary?.columns ?? [],
       primaryKeyDeferrable: primary?.deferrable ?? false,
@@ -52,10 +55,29 @@ function isSent(column: SourceColumn, published: PublishedTable | undefined, ser
   return column.generated === '' || (serverVersionNum >= 180000 && published?.columns !== undefined);
 }
 
-async function describeColumns(client: SourceClient, oids: readonly string[]): Promise<Map<number, SourceColumn[]>> {
-  type Column = Row<'attrelid' | 'attnum' | 'attname' | 'atttypid' | 'atttypmod' | 'type_name' | 'base_oid' | 'base_typmod' | 'base_name' | 'base_kind' | 'not_null' | 'varlena' | 'attgenerated'> & { comment: string | null } & ElementRow;
+interface Described {
+  readonly columns: SourceColumn[];
+  readonly lastAttnum: number;
+  readonly files: Readonly<Record<string, string>> | undefined;
+}
+
+/** Tables with more partitions do not remember their files. */
+const FILES_MAX = 256;
+
+/** All in one statement: which columns a table has and in which files it lies must be from the same moment. */
+async function describeColumns(client: SourceClient, oids: readonly string[]): Promise<Map<number, Described>> {
+  type Column = Row<'relnatts' | 'filled' | 'attrelid' | 'attnum' | 'attname' | 'atttypid' | 'atttypmod' | 'type_name' | 'base_oid' | 'base_typmod' | 'base_name' | 'base_kind' | 'not_null' | 'varlena' | 'attgenerated'> & { comment: string | null; files: string | null } & ElementRow;
   const rows = await client.rows<Column>(`
-    WITH RECURSIVE columns AS (
+    WITH RECURSIVE tree AS (
+      SELECT c.oid AS root, c.oid FROM pg_catalog.pg_class c WHERE c.oid = ANY ($1::pg_catalog.oid[])
+      UNION ALL
+      SELECT t.root, i.inhrelid FROM tree t JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid JOIN pg_catalog.pg_class p ON p.oid = i.inhrelid AND p.relispartition
+    ), files AS (
+      SELECT t.root, CASE WHEN pg_catalog.count(*) <= ${FILES_MAX} THEN pg_catalog.json_object_agg(c.oid::pg_catalog.text, c.relfilenode::pg_catalog.text ORDER BY c.oid) END AS files
+        FROM tree t JOIN pg_catalog.pg_class c ON c.oid = t.oid AND c.relkind = 'r' GROUP BY t.root
+    ), missing AS (
+      SELECT DISTINCT t.root, m.attname FROM tree t JOIN pg_catalog.pg_attribute m ON m.attrelid = t.oid AND m.attnum > 0 AND m.atthasmissing
+    ), columns AS (
       SELECT a.attrelid, a.attnum, a.attname, a.atttypid, a.atttypmod, a.attnotnull, a.attlen, a.attgenerated, a.attndims
         FROM pg_catalog.pg_attribute a
        WHERE a.attrelid = ANY ($1::pg_catalog.oid[]) AND a.attnum > 0 AND NOT a.attisdropped
@@ -86,18 +108,20 @@ async function describeColumns(client: SourceClient, oids: readonly string[]): P
              WHERE k.conrelid = a.attrelid AND k.contype = 'n' AND NOT k.convalidated AND a.attnum = ANY (k.conkey)) AS not_null,
            -- by type length rather than attstorage: SET STORAGE PLAIN leaves older values out of line
            a.attlen = -1 AS varlena, a.attgenerated,
+           r.relnatts, f.files, EXISTS (SELECT 1 FROM missing m WHERE m.root = a.attrelid AND m.attname = a.attname) AS filled,
            -- the array's modifier is that of its elements
            e.oid AS element_oid, COALESCE(e.typmod, b.typmod, a.atttypmod) AS element_typmod, e.typtype AS element_kind, e.typdelim AS delimiter,
            pg_catalog.format_type(e.oid, COALESCE(e.typmod, b.typmod, a.atttypmod)) AS element_name, COALESCE(b.dimensions, a.attndims) AS dimensions,
            pg_catalog.col_description(a.attrelid, a.attnum) AS comment
       FROM columns a JOIN chain b ON b.declared = a.atttypid AND b.typtype <> 'd'
       LEFT JOIN elements e ON e.array_oid = b.oid AND e.typtype <> 'd'
+      JOIN pg_catalog.pg_class r ON r.oid = a.attrelid LEFT JOIN files f ON f.root = a.attrelid
      ORDER BY a.attrelid, a.attnum`, oids);
-  const byTable = new Map<number, SourceColumn[]>();
+  const byTable = new Map<number, Described>();
   for (const r of rows) {
-    const list = byTable.get(Number(r.attrelid)) ?? [];
-    byTable.set(Number(r.attrelid), list);
-    list.push({
+    const table = byTable.get(Number(r.attrelid)) ?? { columns: [], lastAttnum: Number(r.relnatts), files: r.files === null ? undefined : JSON.parse(r.files) as Record<string, string> };
+    byTable.set(Number(r.attrelid), table);
+    table.columns.push({
       name: r.attname,
       attnum: Number(r.attnum),
       typeOid: Number(r.atttypid),
@@ -111,6 +135,7 @@ async function describeColumns(client: SourceClient, oids: readonly string[]): P
       toastable: r.varlena === 't',
       generated: r.attgenerated,
       ...elementOf(r),
+      filled: r.filled === 't',
       comment: r.comment ?? undefined,
     });
   }
@@ -155,4 +180,10 @@ async function describeKeys(client: SourceClient, oids: readonly string[]): Prom
     deferrable: r.indimmediate !== 't',
     columns: JSON.parse(r.columns) as string[],
   }));
+}
+
+/** Whether a row of the table has a value in one of the columns. Reads the table until it finds one. */
+export async function holdsValues(client: SourceClient, table: Pick<SourceTable, 'schema' | 'name'>, columns: readonly string[]): Promise<boolean> {
+  const [row] = await client.rows(`SELECT EXISTS (SELECT FROM ${quoteTable(table)} WHERE ${columns.map((c) => `${quoteIdentifier(c)} IS NOT NULL`).join(' OR ')}) AS found`, [], 0);
+  return row.found === 't';
 }

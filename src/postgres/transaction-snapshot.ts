@@ -1,4 +1,5 @@
 import { WalbergError } from '../errors/error.js';
+import type { SourceClient } from './client.js';
 
 /** Which transactions a read has seen (PostgreSQL manual, "Transaction ID and Snapshot Information Functions"). 64-bit ids. */
 export interface TransactionSnapshot {
@@ -28,4 +29,10 @@ export function snapshotSees(snapshot: TransactionSnapshot, xid32: number): bool
   const xid = snapshot.xmax + BigInt(distance);
   if (xid < snapshot.xmin) return true;
   return !snapshot.fromStandby && xid < snapshot.xmax && !snapshot.running.has(xid);
+}
+
+/** Which transactions a statement sees that begins now. */
+export async function readTransactionSnapshot(client: SourceClient): Promise<TransactionSnapshot> {
+  const [row] = await client.rows('SELECT pg_catalog.pg_current_snapshot() AS snapshot, pg_catalog.pg_is_in_recovery() AS standby');
+  return parseSnapshot(row.snapshot ?? '', row.standby === 't');
 }

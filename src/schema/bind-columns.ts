@@ -82,7 +82,7 @@ function typeHint(column: PlanColumn, type: IcebergType): string {
 }
 
 /** No row written for this column has a null: NOT NULL at the source, and sent with every change that becomes a row. */
-function neverNull(plan: TablePlan, column: PlanColumn): boolean {
+export function neverNull(plan: TablePlan, column: PlanColumn): boolean {
   if (column.required) return true;
   if (column.source.from === 'meta') return false;
   const { codec, ordinal } = column.source;

@@ -10,6 +10,11 @@ const IDENTITY = { d: 'DEFAULT', n: 'NOTHING', f: 'FULL', i: 'USING INDEX' } as 
  * defaults, comments, what a domain is made of, and the primary key under REPLICA IDENTITY FULL.
  */
 export function relationDifference(plan: TablePlan, relation: Relation): string | undefined {
+  return columnDifference(plan, relation) ?? identityDifference(plan, relation);
+}
+
+/** What `relationDifference` says of columns: names, order, types. */
+export function columnDifference(plan: TablePlan, relation: Relation): string | undefined {
   const table = qualifiedName(plan.source);
   const captured = new Set(plan.columns.flatMap((c) => (c.source.from === 'tuple' ? [c.source.ordinal] : [])));
   const known = plan.source.columns;
@@ -23,6 +28,12 @@ export function relationDifference(plan: TablePlan, relation: Relation): string 
     if (ours.typeOid !== theirs.typeOid) return `Column ${ours.name} of table ${table} has changed its type: it was ${ours.typeName} (OID ${ours.typeOid}) and is now OID ${theirs.typeOid}.`;
     if (ours.typmod !== theirs.typmod) return `Column ${ours.name} of table ${table} has changed its type modifier: it was ${ours.typeName} (${ours.typmod}) and is now ${theirs.typmod}.`;
   }
+  return undefined;
+}
+
+/** What `relationDifference` says of the columns by which rows are identified; names are the plan's. */
+export function identityDifference(plan: TablePlan, relation: Relation): string | undefined {
+  const table = qualifiedName(plan.source);
   if (plan.source.replicaIdentity !== relation.replicaIdentity) {
     return `The replica identity of table ${table} was ${IDENTITY[plan.source.replicaIdentity]} and is now ${IDENTITY[relation.replicaIdentity]}.`;
   }

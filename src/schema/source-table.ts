@@ -36,6 +36,8 @@ export interface SourceColumn {
   readonly generated: string;
   /** Of array columns, also by a domain. int2vector and oidvector, whose text is another, are no arrays here. */
   readonly element?: SourceElement;
+  /** pg_attribute.atthasmissing of the table or a partition: rows from before the column was added show a value that was never written. */
+  readonly filled?: boolean;
   readonly comment?: string;
 }
 
@@ -56,6 +58,10 @@ export interface SourceTable {
   /** Columns of the replica identity index when replicaIdentity is 'i'. */
   readonly identityIndexColumns: readonly string[];
   readonly comment?: string;
+  /** pg_class.relnatts: number of the newest attribute, dropped ones counted. */
+  readonly lastAttnum?: number;
+  /** pg_class.relfilenode of the table or its partitions, by OID: another one after every rewrite. Absent when there are too many. */
+  readonly files?: Readonly<Record<string, string>>;
   /** Publication row filter (WHERE), as SQL text. */
   readonly rowFilter?: string;
 }

@@ -18,7 +18,7 @@ describe('a column that goes while changes wait for their commit', { timeout: 12
     { name: 'last_statement', before: "INSERT INTO o SELECT g FROM generate_series(1, 1000) g; UPDATE t SET v = 'changed', w = 3", alter: 'BEGIN; INSERT INTO o VALUES (-1); ALTER TABLE t DROP w; COMMIT' },
   ];
   for (const { name, before: change, alter } of CASES) {
-    test(`${name}: the process stops, and the next one goes on from there`, async () => {
+    test(`${name}: it is told, and the next process goes on from there`, async () => {
       await bed.createDatabase(name);
       const pg = await bed.client(name);
       let daemon: Daemon | undefined;
@@ -29,8 +29,8 @@ describe('a column that goes while changes wait for their commit', { timeout: 12
         await pg.rows(change);
         await pg.rows(alter);
         await pg.rows("INSERT INTO t VALUES (3, 'three')");
-        assert.equal((await daemon.exited).code, 1);
-        assert.match(daemon.logs(), /Column w of table public\.t is no longer sent/);
+        await daemon.waitForLog(/Column w of table public\.t is no longer sent/);
+        await daemon.kill9();
         daemon = await startDaemon({ config: bed.config(name, name) });
         await daemon.waitForLog(/streaming .* from slot/);
         await pg.rows("UPDATE t SET v = v || '!'");

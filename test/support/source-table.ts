@@ -64,7 +64,7 @@ export function sinkConfig(changes: Partial<SinkConfig> = {}): SinkConfig {
   return {
     catalog: { type: 'hadoop', name: 'default', warehouse: 'file:///w', scope: 'catalog', headers: {}, properties: {}, token: undefined },
     s3: { pathStyleAccess: false, multipartBytes: 1 << 23 }, namespace: ['default'], tablePrefix: '', destinationReplace: '', tableNameCase: 'keep',
-    upsert: true, upsertKeepDeletes: false, createIdentifierFields: true, preserveRequired: false, excludedColumns: [], tableProperties: {}, concurrentUploads: 1,
+    upsert: true, upsertKeepDeletes: false, createIdentifierFields: true, preserveRequired: false, allowFieldAddition: true, excludedColumns: [], tableProperties: {}, concurrentUploads: 1,
     ...changes,
   };
 }

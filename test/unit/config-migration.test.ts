@@ -118,7 +118,6 @@ test('what would change data stops the start, all of it at once', () => {
   const { problems } = load(`${HADOOP_S3}
 debezium.sink.iceberg.partition-by = day(ordered_at)
 debezium.sink.iceberg.format-version = 3
-debezium.sink.iceberg.allow-field-addition = false
 debezium.source.message.key.columns = public.orders:number
 debezium.source.signal.data.collection = public.signals
 debezium.source.converters = mine
@@ -127,6 +126,6 @@ debezium.source.event.processing.failure.handling.mode = skip
 debezium.source.snapshot.select.statement.overrides.public.orders = SELECT 1
 `, ENV);
   assert.deepEqual(new Set(problems.map((p) => p.code)), new Set(['CONFIG_REFUSED']));
-  assert.equal(problems.length, 9);
+  assert.equal(problems.length, 8);
   for (const p of problems) assert.ok(p.origin?.kind === 'file' && /^[A-Z].*[.]$/.test(p.remedy), p.key);
 });

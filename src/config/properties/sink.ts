@@ -110,15 +110,9 @@ export const TABLES: readonly Property[] = [
   }),
   tables.supported('create-identifier-fields', BOOLEAN, 'Key columns of new tables are identifier fields and required.', { default: 'true' }),
   tables.supported('preserve-required-property', BOOLEAN, 'NOT NULL columns of new tables are required.', { default: 'false' }),
-  tables.accepted('allow-field-addition', 'Let tables follow new columns of their source.', 'a new column in a captured table stops Walberg (SCHEMA_CHANGED, at a start TABLE_INCOMPATIBLE) until it is added to the Iceberg table or left out with column.exclude.list', {
-    type: BOOLEAN,
+  tables.supported('allow-field-addition', BOOLEAN, 'Tables follow the columns of their source: new ones are added, types become wider, names change, and what the source drops stays and is NULL from then on. false: a source column that the table lacks, or that does not fit, stops Walberg.', {
     default: 'true',
-    defaultWords: 'a new column stops Walberg',
-    refusedValues: { false: 'values of new columns would be dropped; remove it, and leave columns out by name with debezium.source.column.exclude.list' },
-    differs: {
-      debezium: 'true: the table gets the column', because: 'the columns of a table are not changed while it is written',
-      note: 'has no effect: a new column in a captured table stops Walberg until it is added to the Iceberg table or left out with debezium.source.column.exclude.list; in Debezium the table gets the column',
-    },
+    notedValues: { false: 'stops Walberg at a new column, where the Java sink drops its values; leave columns out by name with debezium.source.column.exclude.list' },
   }),
   tables.supported('excluded-columns', LIST, 'Columns neither created nor written.'),
   tables.refused('nested-as-variant', 'Nested values as variant.', 'format version 2 has no variant', 'Remove it: json and jsonb are strings.', ['false'], { default: 'false' }),
