@@ -1,9 +1,9 @@
-import { highestFieldId, parseDecimal } from '../iceberg/spec/schema.js';
+import { highestFieldId, parseDecimal, typeText } from '../iceberg/spec/schema.js';
 import type { IcebergType, NestedField, Schema } from '../iceberg/spec/types.js';
 import { neverNull } from './bind-columns.js';
 import { keepsValues, type KnownColumns, knownColumns } from './known-columns.js';
 import type { SourceColumn } from './source-table.js';
-import type { PlanColumn, TablePlan } from './table-plan.js';
+import { type PlanColumn, type TablePlan, withNestedIds } from './table-plan.js';
 
 /** How an Iceberg table has to change before rows of the plan can be written into it. */
 export interface Evolution {
@@ -47,7 +47,7 @@ export function evolve(plan: TablePlan, current: Schema, lastColumnId: number, b
   let identifiers = current['identifier-field-ids'];
   fields.forEach((field, index) => {
     const column = planned.get(field.name);
-    if (column !== undefined && column.source.from === 'tuple' && typeof field.type === 'string' && promotes(field.type, column.type)) change(index, { type: column.type }, `Column ${field.name} is now ${column.type}, it was ${field.type}.`);
+    if (column !== undefined && column.source.from === 'tuple' && typeof field.type === 'string' && promotes(field.type, column.type)) change(index, { type: column.type }, `Column ${field.name} is now ${typeText(column.type)}, it was ${typeText(field.type)}.`);
     const isKey = plan.keyNames.includes(field.name);
     if (!field.required || isKey || (column !== undefined && neverNull(plan, column))) return;
     identifiers = identifiers?.filter((id) => id !== field.id);
@@ -55,12 +55,13 @@ export function evolve(plan: TablePlan, current: Schema, lastColumnId: number, b
   });
 
   let last = Math.max(lastColumnId, highestFieldId(current));
+  const nextId = (): number => ++last;
   const added: SourceColumn[] = [];
   const present = new Set(fields.map((f) => f.name));
   for (const column of plan.columns) {
     if (present.has(column.name)) continue;
-    fields.push({ id: ++last, name: column.name, required: false, type: column.type, ...(column.doc === undefined ? {} : { doc: column.doc }) });
-    changes.push(`Column ${column.name} (${column.type}) is new.`);
+    fields.push({ id: nextId(), name: column.name, required: false, type: withNestedIds(column.type, nextId), ...(column.doc === undefined ? {} : { doc: column.doc }) });
+    changes.push(`Column ${column.name} (${typeText(column.type)}) is new.`);
     if (column.source.from === 'tuple') added.push(plan.source.columns[column.source.ordinal]);
   }
 
@@ -86,6 +87,7 @@ function formerField(plan: TablePlan, column: PlanColumn, fields: readonly Neste
 
 /** The specification's type promotions of format version 2. */
 function promotes(from: IcebergType, to: IcebergType): boolean {
+  if (typeof from !== 'string' || typeof to !== 'string') return false;
   if (from === 'int') return to === 'long';
   if (from === 'float') return to === 'double';
   const [a, b] = [parseDecimal(from), parseDecimal(to)];

@@ -169,13 +169,16 @@ function noteCaseTwins(columns: readonly PlanColumn[], table: string, notes: str
 /** Schema of a new table: field ids 1 to n in column order, then those inside lists and maps, as catalogs assign them. */
 export function icebergSchema(plan: TablePlan): Schema {
   let last = plan.columns.length;
-  const withIds = (type: IcebergType): IcebergType => {
-    if (isPrimitive(type) || type.type === 'struct') return type;
-    return type.type === 'list' ? { ...type, 'element-id': ++last } : { ...type, 'key-id': ++last, 'value-id': ++last };
-  };
-  const fields = plan.columns.map((c, i): NestedField => ({ id: i + 1, name: c.name, required: c.required, type: withIds(c.type), ...(c.doc === undefined ? {} : { doc: c.doc }) }));
+  const nextId = (): number => ++last;
+  const fields = plan.columns.map((c, i): NestedField => ({ id: i + 1, name: c.name, required: c.required, type: withNestedIds(c.type, nextId), ...(c.doc === undefined ? {} : { doc: c.doc }) }));
   const identifiers = fields.filter((f) => plan.keyNames.includes(f.name)).map((f) => f.id);
   return { type: 'struct', 'schema-id': 0, ...(plan.identifier ? { 'identifier-field-ids': identifiers } : {}), fields };
+}
+
+/** A list or map type of a plan, which has no ids, with ids for what is inside. */
+export function withNestedIds(type: IcebergType, nextId: () => number): IcebergType {
+  if (isPrimitive(type) || type.type === 'struct') return type;
+  return type.type === 'list' ? { ...type, 'element-id': nextId() } : { ...type, 'key-id': nextId(), 'value-id': nextId() };
 }
 
 /** `schema.table`, as messages name it. */
