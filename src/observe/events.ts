@@ -31,6 +31,8 @@ export interface SourceStatus {
   /** pg_replication_slots.wal_status. */
   readonly walStatus?: string;
   readonly safeWalSizeBytes?: bigint;
+  /** max_slot_wal_keep_size: a slot that keeps more is lost; undefined = no limit. */
+  readonly keepBytes?: bigint;
   /** Current end of WAL on the server. */
   readonly currentLsn?: bigint;
 }

@@ -42,9 +42,8 @@ export function logListener(logger: Logger, now: () => number = Date.now): Pipel
     sourceStatus: (status) => {
       if (status.walStatus === walStatus) return;
       walStatus = status.walStatus;
-      const endangered = walStatus === 'unreserved' || walStatus === 'lost';
-      logger[endangered ? 'warn' : 'debug']({ walStatus, retainedBytes: status.retainedBytes?.toString(), safeBytes: status.safeWalSizeBytes?.toString() },
-        endangered ? `the slot is ${walStatus}: Postgres ${walStatus === 'lost' ? 'has removed' : 'may remove'} WAL it needs` : `the slot is ${walStatus}`);
+      // Danger comes as a warning.
+      logger.debug({ walStatus, retainedBytes: status.retainedBytes?.toString(), safeBytes: status.safeWalSizeBytes?.toString() }, `the slot is ${walStatus}`);
     },
     bufferChanged: (bytes, isPaused) => {
       if (isPaused === paused) return;

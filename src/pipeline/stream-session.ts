@@ -11,6 +11,7 @@ import { OpenRowResolver } from './open-row-resolver.js';
 import type { OpenSource } from './open-source.js';
 import type { PartWriter } from './part-writer.js';
 import { LazyReadBackSession } from './read-back-session.js';
+import { RetentionWatch } from './retention-watch.js';
 import { SlotGuard } from './slot-guard.js';
 import { StreamPosition } from './stream-position.js';
 import { TableFlusher } from './table-flusher.js';
@@ -49,6 +50,7 @@ export class StreamSession {
   readonly #acker: Acker;
   readonly #guard: SlotGuard | undefined;
   readonly #gate: MemoryGate;
+  readonly #retention: RetentionWatch;
   readonly #readBack: LazyReadBackSession;
   readonly #timers: NodeJS.Timeout[] = [];
   #failure: unknown;
@@ -59,6 +61,7 @@ export class StreamSession {
   constructor(private readonly options: StreamSessionOptions) {
     const { config, source, startLsn, partWriter, events, targets, abort } = options;
     this.#failed.catch(() => {});
+    this.#retention = new RetentionWatch(events);
     this.#stream = new ReplicationStream(config.source.connection, {
       slotName: config.source.slotName,
       publicationNames: [config.source.publicationName],
@@ -204,7 +207,9 @@ export class StreamSession {
   async #watchSource(): Promise<void> {
     const { source, config, events } = this.options;
     try {
-      events.sourceStatus(await readSourceStatus(source.client, config.source.slotName));
+      const status = await readSourceStatus(source.client, config.source.slotName);
+      events.sourceStatus(status);
+      this.#retention.look(status);
       await verifyPublication(source.client, config.source, source.refs, source.publication);
     } catch (error) {
       this.fail(error);

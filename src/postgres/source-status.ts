@@ -11,11 +11,12 @@ export async function currentLsn(client: SourceClient): Promise<bigint> {
   return parseLsn(row.lsn ?? '');
 }
 
-/** What the slot costs the server right now. Everything but currentLsn is undefined when the slot does not exist. */
+/** What the slot costs the server right now. Everything but currentLsn and keepBytes is undefined when the slot does not exist. */
 export async function readSourceStatus(client: SourceClient, slotName: string): Promise<SourceStatus> {
   const [row] = await client.rows(`
-    SELECT c.lsn, s.wal_status, s.safe_wal_size, pg_catalog.trunc(c.lsn - s.restart_lsn) AS retained
+    SELECT c.lsn, s.wal_status, s.safe_wal_size, pg_catalog.trunc(c.lsn - s.restart_lsn) AS retained,
+           NULLIF(pg_catalog.pg_size_bytes(pg_catalog.current_setting('max_slot_wal_keep_size')), -1) AS keep
       FROM (SELECT ${CURRENT_LSN} AS lsn) c LEFT JOIN pg_catalog.pg_replication_slots s ON s.slot_name = $1`, [slotName]);
   const bytes = (text: string | null): bigint | undefined => (text === null ? undefined : BigInt(text));
-  return { currentLsn: parseLsn(row.lsn ?? ''), retainedBytes: bytes(row.retained), walStatus: row.wal_status ?? undefined, safeWalSizeBytes: bytes(row.safe_wal_size) };
+  return { currentLsn: parseLsn(row.lsn ?? ''), retainedBytes: bytes(row.retained), walStatus: row.wal_status ?? undefined, safeWalSizeBytes: bytes(row.safe_wal_size), keepBytes: bytes(row.keep) };
 }

@@ -6,6 +6,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { SourceClient } from '../../src/postgres/client.js';
 import { readSlot } from '../../src/postgres/slot.js';
+import { retentionLevel } from '../../src/pipeline/retention-watch.js';
+import { readSourceStatus } from '../../src/postgres/source-status.js';
 import { readPublication } from '../../src/postgres/publication.js';
 import { startDaemon, waitUntilCaughtUp, waitWhileAlive } from '../support/daemon.js';
 import { isLoaded } from '../support/iceberg-table.js';
@@ -276,6 +278,9 @@ describe('check --connect on servers that are not set up', () => {
       assert.equal(scarce.code, 0, scarce.text);
       has(scarce.oks, /^max_slot_wal_keep_size is 64 MB/, scarce);
       has(scarce.notes, /^It keeps \d+ MB of WAL \(wal_status (?:reserved|extended|unreserved)\), \d+ (?:bytes|kB|MB) more may be written before it is lost/, scarce);
+      const status = await readSourceStatus(pg, 'mine');
+      assert.equal(status.keepBytes, 64n << 20n);
+      assert.ok(['half', 'unreserved'].includes(retentionLevel(status, 'fine')));
       await fill(6);
       await pg.rows('CHECKPOINT');
       const lost = await check(config);

@@ -232,6 +232,7 @@ test('source status', async () => {
   const status = await readSourceStatus(sql, 'walberg');
   assert.ok((status.retainedBytes ?? 0n) > 500_000n);
   assert.equal(status.walStatus, 'reserved');
+  assert.equal(status.keepBytes, undefined);
   const none = await readSourceStatus(sql, 'nothing');
   assert.deepEqual([none.retainedBytes, none.walStatus], [undefined, undefined]);
   assert.ok((none.currentLsn ?? 0n) > 0n);
