@@ -1,7 +1,6 @@
 import { OP_CREATE, OP_DELETE, OP_TRUNCATE, OP_UPDATE } from '../parquet/encode-types.js';
 import type { OldTupleKind, TupleView } from '../pgoutput/messages.js';
 import { Arena } from './arena.js';
-import { sealRows } from './mirror-segment.js';
 import { Rows, ROW_LIVE, ROW_OPEN } from './rows.js';
 import type { SealedSegment, Segment, SegmentLayout } from './segment.js';
 import { viewOf } from './tuples.js';
@@ -63,7 +62,7 @@ export class AppendSegment implements Segment {
     const rows = this.#rows;
     for (let row = 0; row < rows.count; row++) if (rows.states[row] === ROW_OPEN) rows.states[row] = ROW_LIVE;
     rows.open = 0;
-    return { rows: sealRows(rows), deletes: undefined, open: new Map() };
+    return { rows: rows.seal(), deletes: undefined, open: new Map() };
   }
 
   touches(): boolean {

@@ -5,8 +5,8 @@ import { Arena } from './arena.js';
 import { withRoom } from './growing.js';
 import { KeyIndex } from './key-index.js';
 import { keyText, type OpenRow } from './open-rows.js';
-import { Rows, ROW_LIVE, ROW_OPEN } from './rows.js';
-import type { SealedRows, SealedSegment, Segment, SegmentLayout } from './segment.js';
+import { Rows, ROW_OPEN } from './rows.js';
+import type { SealedSegment, Segment, SegmentLayout } from './segment.js';
 import type { TransactionList } from './transactions.js';
 import { type FillSource, viewOf, writeFilled } from './tuples.js';
 
@@ -81,7 +81,7 @@ export class MirrorSegment implements Segment {
       if (row >= 0 && this.#rows.states[row] === ROW_OPEN) open.set(keyText(keys.keys.bytes, keys.keyOffsets[entry], keys.keyEnd(entry)), this.#openRow(entry, row, transactions));
     }
     return {
-      rows: sealRows(this.#rows),
+      rows: this.#rows.seal(),
       // The keys stay here for `touches`, so the encoder gets a copy of the bytes.
       deletes: deletes.length === 0 ? undefined : { arena: new Uint8Array(keys.keys.bytes.subarray(0, keys.keys.length)), rowOffsets: Int32Array.from(deletes) },
       open,
@@ -166,22 +166,6 @@ export class MirrorSegment implements Segment {
     this.#previous.read(this.#rows.arena.bytes, this.#rows.offsets[row], this.#rows.arena.length);
     return this.#previous;
   }
-}
-
-/** The rows that stay and are complete. */
-export function sealRows(rows: Rows): SealedRows | undefined {
-  const count = rows.live - rows.open;
-  if (count === 0) return undefined;
-  const rowOffsets = new Int32Array(count);
-  const ops = new Uint8Array(count);
-  const transactions = new Uint32Array(count);
-  for (let row = 0, n = 0; row < rows.count; row++) {
-    if (rows.states[row] !== ROW_LIVE) continue;
-    rowOffsets[n] = rows.offsets[row];
-    ops[n] = rows.ops[row];
-    transactions[n++] = rows.transactions[row];
-  }
-  return { arena: rows.arena.bytes, rowOffsets, ops, transactions };
 }
 
 /** A key column may itself be stored out of line and then be left out of the new row; the old tuple has it. */

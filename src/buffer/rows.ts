@@ -1,6 +1,7 @@
 import type { TupleView } from '../pgoutput/messages.js';
 import { Arena } from './arena.js';
 import { withRoom } from './growing.js';
+import type { SealedRows } from './segment.js';
 import { type FillSource, hasUnchanged, writeFilled } from './tuples.js';
 
 export const ROW_DEAD = 0;
@@ -59,6 +60,20 @@ export class Rows {
     if (this.states[row] === ROW_OPEN) this.open--;
     this.states[row] = ROW_DEAD;
     this.live--;
+  }
+
+  /** The rows that stay and are complete; undefined when there are none. */
+  seal(): SealedRows | undefined {
+    const count = this.live - this.open;
+    if (count === 0) return undefined;
+    const sealed = { arena: this.arena.bytes, rowOffsets: new Int32Array(count), ops: new Uint8Array(count), transactions: new Uint32Array(count) };
+    for (let row = 0, n = 0; row < this.count; row++) {
+      if (this.states[row] !== ROW_LIVE) continue;
+      sealed.rowOffsets[n] = this.offsets[row];
+      sealed.ops[n] = this.ops[row];
+      sealed.transactions[n++] = this.transactions[row];
+    }
+    return sealed;
   }
 
   /** End of the bytes of a row. Rows lie one behind the other. */

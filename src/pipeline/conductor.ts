@@ -6,7 +6,8 @@ import { broadcast, type PipelineListener } from '../observe/events.js';
 import { EncodePool } from '../parquet/encode-pool.js';
 import { createStorage } from '../storage/router.js';
 import type { Storage } from '../storage/storage.js';
-import { runSession, type SessionContext } from './session.js';
+import type { SessionContext } from './session-context.js';
+import { runSession } from './session.js';
 
 export interface PipelineOptions {
   readonly config: WalbergConfig;

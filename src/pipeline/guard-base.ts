@@ -1,5 +1,6 @@
 import type { Catalog } from '../iceberg/catalog/catalog.js';
 import { formatPosition, parsePosition } from '../iceberg/commit/position.js';
+import { changeProperties } from '../iceberg/commit/property-change.js';
 import type { SlotState } from '../postgres/slot.js';
 import type { FoundTable } from './open-tables.js';
 
@@ -30,10 +31,6 @@ export async function unguard(found: readonly FoundTable[], catalog: Catalog): P
   return Promise.all(found.map(async (table) => {
     const { existing } = table;
     if (existing?.metadata.properties[GUARD_BASE] === undefined) return table;
-    const freed = await catalog.commitTable(existing, {
-      requirements: [{ type: 'assert-table-uuid', uuid: existing.metadata['table-uuid'] }],
-      updates: [{ action: 'remove-properties', removals: [GUARD_BASE] }],
-    });
-    return { ...table, existing: freed };
+    return { ...table, existing: await changeProperties(catalog, existing, { remove: [GUARD_BASE] }) };
   }));
 }

@@ -1,8 +1,9 @@
 import { targetTableName } from '../config/naming.js';
 import type { WalbergConfig } from '../config/config.js';
 import { WalbergError } from '../errors/error.js';
-import type { Catalog, LoadedTable } from '../iceberg/catalog/catalog.js';
+import type { Catalog } from '../iceberg/catalog/catalog.js';
 import { readPosition } from '../iceberg/commit/position.js';
+import { changeProperties } from '../iceberg/commit/property-change.js';
 import type { PipelineEvents } from '../observe/events.js';
 import { qualifiedName } from '../schema/table-plan.js';
 import type { OpenSource } from './open-source.js';
@@ -27,7 +28,7 @@ export async function markLeftOut(config: WalbergConfig, source: OpenSource, fou
     const table = await catalog.loadTable(identifier);
     const stored = table === undefined ? undefined : readPosition(table);
     if (table === undefined || stored?.slot !== config.source.slotName || stored.systemId !== source.identity.systemId) continue;
-    await setProperty(catalog, table, LEFT_OUT, 'true');
+    if (table.metadata.properties[LEFT_OUT] === undefined) await changeProperties(catalog, table, { set: { [LEFT_OUT]: 'true' } });
   }
 }
 
@@ -75,14 +76,6 @@ export async function markColumnsLeftOut(found: readonly FoundTable[], catalog: 
     const columns = columnsLeftOut(table);
     const text = columns.length === 0 ? undefined : JSON.stringify(columns);
     if (table.existing === undefined || table.position === undefined || table.reloadPending || table.existing.metadata.properties[LEFT_OUT_COLUMNS] === text) return table;
-    return { ...table, existing: await setProperty(catalog, table.existing, LEFT_OUT_COLUMNS, text) };
+    return { ...table, existing: await changeProperties(catalog, table.existing, text === undefined ? { remove: [LEFT_OUT_COLUMNS] } : { set: { [LEFT_OUT_COLUMNS]: text } }) };
   }));
-}
-
-async function setProperty(catalog: Catalog, table: LoadedTable, name: string, value: string | undefined): Promise<LoadedTable> {
-  if (table.metadata.properties[name] === value) return table;
-  return catalog.commitTable(table, {
-    requirements: [{ type: 'assert-table-uuid', uuid: table.metadata['table-uuid'] }],
-    updates: [value === undefined ? { action: 'remove-properties', removals: [name] } : { action: 'set-properties', updates: { [name]: value } }],
-  });
 }

@@ -6,6 +6,9 @@ import { OP_READ } from '../parquet/encode-types.js';
 import { connect, type SourceClient } from '../postgres/client.js';
 import { copyOut, copyStatement, importSnapshot, lockAndReadFileNode, lockBesideOthers, tableLeaves, type TableLeaf } from '../postgres/copy.js';
 import { createExportingSlot, type ExportedSnapshot } from '../postgres/slot-creation.js';
+import { knownColumns, sameColumns } from '../schema/known-columns.js';
+import type { SourceTable } from '../schema/source-table.js';
+import { qualifiedName } from '../schema/table-plan.js';
 import { CopyCollector, type CopiedRows } from './copy-collector.js';
 import type { PartWriter } from './part-writer.js';
 import { metaOf } from './row-meta.js';
@@ -17,6 +20,8 @@ export interface LoadOptions {
   readonly pipeline: Pick<PipelineConfig, 'segmentBytes' | 'loadChunkPages'>;
   readonly partWriter: PartWriter;
   readonly events: PipelineEvents;
+  /** What the source's catalog says of tables now. */
+  readonly describe: (oids: readonly number[]) => Promise<readonly SourceTable[]>;
   readonly signal: AbortSignal;
 }
 
@@ -59,6 +64,7 @@ export async function loadTables(requests: readonly LoadRequest[], options: Load
     // Held until the end: no rewrite or TRUNCATE can change what the snapshot shows.
     await importSnapshot(guard, snapshot.snapshotName);
     for (const leaves of before.values()) for (const leaf of leaves) await refuseRewritten(guard, leaf);
+    await refuseAltered(requests, options);
     const sizes = await leavesOf(guard, requests);
     const readers = await openReaders(source, snapshot, [...sizes.values()].flat());
     try {
@@ -83,6 +89,20 @@ async function leavesOf(client: SourceClient, requests: readonly LoadRequest[]):
 async function refuseRewritten(client: SourceClient, leaf: TableLeaf): Promise<void> {
   if (await lockAndReadFileNode(client, leaf) === leaf.fileNode) return;
   throw new WalbergError('SOURCE_BUSY', `Table ${leaf.schema}.${leaf.name} was rewritten while its load began`, { context: { table: `${leaf.schema}.${leaf.name}` }, hint: 'Walberg begins the load again.' });
+}
+
+/**
+ * Columns that changed after they were planned, up to the lock: what they hold in the snapshot would be copied under old names, or
+ * not at all, and no change of the stream would bring it.
+ */
+async function refuseAltered(requests: readonly LoadRequest[], { describe }: LoadOptions): Promise<void> {
+  const planned = requests.filter((r) => r.rows).map((r) => r.target.plan.source);
+  const now = new Map((await describe(planned.map((t) => t.oid))).map((t) => [t.oid, t]));
+  for (const table of planned) {
+    const current = now.get(table.oid);
+    if (current !== undefined && sameColumns(knownColumns(current, undefined), knownColumns(table, undefined))) continue;
+    throw new WalbergError('TABLE_ALTERED', `Table ${qualifiedName(table)} was altered while its load began`, { context: { table: qualifiedName(table) } });
+  }
 }
 
 /** Sessions that see the snapshot and have all tables locked, so that none of them waits for a lock later. */

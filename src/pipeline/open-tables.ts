@@ -3,6 +3,7 @@ import { targetTableName } from '../config/naming.js';
 import { WalbergError } from '../errors/error.js';
 import type { Catalog, LoadedTable, TableIdentifier } from '../iceberg/catalog/catalog.js';
 import { readPosition, type StoredPosition } from '../iceberg/commit/position.js';
+import { changeProperties } from '../iceberg/commit/property-change.js';
 import type { OpenSource } from './open-source.js';
 import { formatLsn } from '../postgres/lsn.js';
 import { insertLsn } from '../postgres/wal-position.js';
@@ -64,23 +65,18 @@ export function planTables(config: WalbergConfig, tables: OpenSource['tables']):
   });
 }
 
-/** Marks every table that holds a position: from here on it is loaded anew, also by a process that comes later. */
-export async function markForReload(tables: readonly FoundTable[], catalog: Catalog): Promise<FoundTable[]> {
+/** Marks tables that hold a position, all or those of `which`: from here on they are loaded anew, also by a process that comes later. */
+export async function markForReload(tables: readonly FoundTable[], catalog: Catalog, which: ReadonlySet<FoundTable> = new Set(tables)): Promise<FoundTable[]> {
   return Promise.all(tables.map(async (table) => {
     const { existing } = table;
-    if (existing === undefined || table.position === undefined || table.reloadPending) return table;
-    const marked = await catalog.commitTable(existing, {
-      requirements: [{ type: 'assert-table-uuid', uuid: existing.metadata['table-uuid'] }],
-      updates: [{ action: 'set-properties', updates: { [RELOAD_PENDING]: 'true' } }],
-    });
-    return { ...table, existing: marked, reloadPending: true };
+    if (!which.has(table) || existing === undefined || table.position === undefined || table.reloadPending) return table;
+    return { ...table, existing: await changeProperties(catalog, existing, { set: { [RELOAD_PENDING]: 'true' } }), reloadPending: true };
   }));
 }
 
-/** The table of `found`, created if it does not exist. */
+/** The table of `found`, created if it does not exist; its namespace must. */
 export async function openTable(found: FoundTable, config: WalbergConfig, catalog: Catalog): Promise<LoadedTable> {
   if (found.existing !== undefined) return found.existing;
-  await catalog.ensureNamespace(found.identifier.namespace);
   return catalog.createTable(found.identifier, { schema: icebergSchema(found.plan), properties: { 'format-version': '2', ...config.sink.tableProperties, [COLUMNS]: printKnownColumns(knownColumns(found.plan.source, undefined)) } });
 }
 

@@ -1,35 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import type { WalbergConfig } from '../config/config.js';
 import { WalbergError } from '../errors/error.js';
-import type { Catalog } from '../iceberg/catalog/catalog.js';
+import { describeTables } from '../postgres/source-catalog.js';
 import { type CommitterOptions, TableCommitter } from '../iceberg/commit/table-committer.js';
-import type { PipelineEvents } from '../observe/events.js';
-import type { Encoder } from '../parquet/encode-types.js';
-import type { Storage } from '../storage/storage.js';
 import { buildTarget } from './build-target.js';
 import { evolveTable } from './evolve-table.js';
-import { columnsLeftOut, LEFT_OUT, LEFT_OUT_COLUMNS, markColumnsLeftOut, markLeftOut, tablesToReload } from './left-out.js';
+import { slotGuard } from './guard-base.js';
+import { columnsLeftOut, LEFT_OUT, LEFT_OUT_COLUMNS } from './left-out.js';
 import { loadTables, type LoadRequest } from './load-table.js';
-import { readSlot } from '../postgres/slot.js';
-import { openSlot, openSource, type OpenSource } from './open-source.js';
-import { findTables, markForReload, openTable, RELOAD_PENDING, type FoundTable } from './open-tables.js';
+import { openSource, type OpenSource } from './open-source.js';
+import { openTable, RELOAD_PENDING, type FoundTable } from './open-tables.js';
 import { PartWriter } from './part-writer.js';
-import { refuseOtherModes, refuseOtherSources } from './same-source.js';
-import { slotGuard, unguard } from './guard-base.js';
+import type { SessionContext } from './session-context.js';
 import { StreamSession } from './stream-session.js';
+import { takeStock } from './take-stock.js';
 import { targetName, type TableTarget } from './table-target.js';
 import { refuseUnpublished } from './unpublished.js';
-
-/** What outlives sessions. */
-export interface SessionContext {
-  readonly config: WalbergConfig;
-  readonly catalog: Catalog;
-  readonly storage: Storage;
-  readonly encoder: Encoder;
-  readonly events: PipelineEvents;
-  /** Tables were loaded, or marked for it, by this process: `snapshot.mode=always` loads once per start, not once per reconnect. */
-  loaded: boolean;
-}
 
 /**
  * One run from durable state: finds out where every table stands, loads those that have no position, and streams. Returns when
@@ -43,27 +28,10 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
   const partWriter = new PartWriter({ encoder, storage, config: config.pipeline, events, process, signal: abort.signal });
   const source = await openSource(config.source, (client, identity, refs) => refuseUnpublished(config, client, identity, refs, catalog, context.loaded));
   try {
-    let found = await findTables(config, source, catalog);
     const { snapshotMode } = config.source;
-    const position = found.reduce<bigint | undefined>((min, t) => (t.position === undefined || (min !== undefined && min < t.position) ? min : t.position), undefined);
-    const slotIsGone = position !== undefined && await readSlot(source.client, config.source.slotName) === undefined;
-    const reload = (snapshotMode === 'always' && !context.loaded) || (slotIsGone && (snapshotMode === 'always' || snapshotMode === 'when_needed'));
-    if (config.pipeline.slotGuard === 'off') found = await unguard(found, catalog);
-    if (!reload) {
-      refuseOtherSources(found);
-      refuseOtherModes(found);
-      const missed = new Set(tablesToReload(found, events));
-      found = await Promise.all(found.map(async (t) => (missed.has(t) ? (await markForReload([t], catalog))[0] : t)));
-      found = await markColumnsLeftOut(found, catalog);
-    }
-    await markLeftOut(config, source, found, catalog);
-    if (reload) {
-      found = await markForReload(found, catalog);
-      // The marks say what is left to load, also to later sessions: a table that is done is not loaded twice.
-      context.loaded = true;
-    }
-    const slot = await openSlot(config.source, source.client, { position, reload }, events, ended);
+    const { found, slot } = await takeStock(context, source, ended);
     const guard = config.pipeline.slotGuard === 'off' ? undefined : slotGuard(found, slot);
+    if (found.some((t) => t.existing === undefined)) await catalog.ensureNamespace(config.sink.namespace);
     const targets: TableTarget[] = [];
     const loads: LoadRequest[] = [];
     for (const before of found) {
@@ -76,7 +44,7 @@ export async function runSession(context: SessionContext, stop: AbortSignal): Pr
     for (const { name, identifier, plan, committer } of targets) {
       events.tableReady({ table: name, target: targetName(identifier), mode: plan.mode, position: committer.position, note: plan.notes.length === 0 ? undefined : plan.notes.join(' ') });
     }
-    if (loads.length > 0) await loadTables(loads, { source: config.source, pipeline: config.pipeline, partWriter, events, signal: ended });
+    if (loads.length > 0) await loadTables(loads, { source: config.source, pipeline: config.pipeline, partWriter, events, describe: (oids) => describeTables(source.client, oids, config.source.publicationName), signal: ended });
     context.loaded = true;
     if (snapshotMode === 'initial_only' || stop.aborted) return;
     await new StreamSession({ config, source, targets, startLsn: slot.confirmedFlushLsn ?? 0n, guard, partWriter, events, abort }).run(stop);

@@ -22,10 +22,6 @@ export class StreamPosition {
     return this.#lsn;
   }
 
-  get awaited(): boolean {
-    return this.#waiters.length > 0;
-  }
-
   /** How many wait. */
   get waiting(): number {
     return this.#waiters.length;

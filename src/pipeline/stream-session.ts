@@ -133,11 +133,9 @@ export class StreamSession {
       else stop.addEventListener('abort', () => resolve(), { once: true });
     });
     const guard = this.#guard;
-    if (guard !== undefined) {
-      guard.expectProofUntil(await insertLsn(source.client));
-      // A server that stops ends its sessions first and waits for its streams, until all they sent is confirmed; here it never is.
-      source.client.once('error', () => this.fail(source.client.lost));
-    }
+    if (guard !== undefined) guard.expectProofUntil(await insertLsn(source.client));
+    // A server that stops ends its sessions first, and waits for its streams until all they sent is confirmed.
+    source.client.once('error', () => this.fail(source.client.lost));
     const streaming = this.#stream.run(this.options.startLsn, guard ?? this.#applier);
     streaming.catch((error: unknown) => (isWalbergError(error, 'SCHEMA_CHANGED', 'TABLE_ALTERED') ? this.#commitBeforeChange() : undefined)).then(() => streaming).catch((error: unknown) => this.fail(error));
     this.#every(Math.min(MAX_TICK_MS, Math.max(MIN_TICK_MS, commitIntervalMs / TICKS_PER_INTERVAL)), () => this.#flushDue(performance.now() - commitIntervalMs));

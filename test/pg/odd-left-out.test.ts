@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { HadoopCatalog } from '../../src/iceberg/catalog/hadoop.js';
+import { LEFT_OUT } from '../../src/pipeline/left-out.js';
+import { FileStorage } from '../../src/storage/file.js';
 import { compareTable, describeComparison } from '../support/compare-table.js';
 import { type Daemon, startDaemon, waitUntilCaughtUp } from '../support/daemon.js';
 import { openTestBed, type TestBed } from '../support/test-bed.js';
@@ -67,6 +70,19 @@ describe('a table or column that is left out of the capture and put back', { tim
     await run(both, '');
     await run({ ...both, [COLUMNS]: 'public\\.b\\.w' }, "UPDATE b SET w = 'missed' WHERE id = 2; INSERT INTO b VALUES (6, 'x', 'missed')");
     await run(both, "UPDATE b SET v = 'last' WHERE id = 4");
+  }));
+
+  test('a process that has to wait for the slot marks nothing', () => scene('second', async (run, start) => {
+    await run(both, '');
+    const first = await start(both);
+    await first.waitForLog(/streaming .* from slot/);
+    const second = await start({ [TABLES]: 'public\\.a', 'debezium.source.slot.max.retries': '0' });
+    assert.equal((await second.exited).code, 1);
+    assert.match(second.logs(), /is in use by/);
+    assert.equal(await first.sigterm(), 0);
+    const { metadata } = (await new HadoopCatalog({ name: 'x', warehouse: bed.warehouse, storage: new FileStorage() }).loadTable({ namespace: ['second'], name: 'src_public_b' }))!;
+    assert.equal(metadata.properties[LEFT_OUT], undefined);
+    assert.notEqual(metadata.properties['walberg.lsn'], undefined);
   }));
 
   test('a log that would have a gap is refused', () => scene('log', async (run, start) => {

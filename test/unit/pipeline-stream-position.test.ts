@@ -17,10 +17,10 @@ describe('the position of the stream', () => {
     position.advance(12n);
     await near;
     assert.deepEqual(order, ['near']);
-    assert.equal(position.awaited, true);
+    assert.equal(position.waiting, 1);
     position.advance(20n);
     await far;
-    assert.equal(position.awaited, false);
+    assert.equal(position.waiting, 0);
   });
 
   it('fails its waiters when the stream ends', async () => {
