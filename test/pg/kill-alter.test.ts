@@ -82,3 +82,35 @@ test('a table whose columns change under load ends equal to its source after any
     await bed.close();
   }
 });
+
+test('columns that change while a load waits to begin are loaded as they are then', { timeout: 120_000 }, async () => {
+  const bed = await openTestBed();
+  const name = 'waits';
+  await bed.createDatabase(name);
+  const pg = await bed.client(name);
+  const holder = await bed.client(name);
+  let daemon: Daemon | undefined;
+  try {
+    await pg.rows("CREATE TABLE first (id int PRIMARY KEY); CREATE TABLE t (id int PRIMARY KEY, a text, b text); INSERT INTO t SELECT g, 'a', 'b' FROM generate_series(1, 50) g");
+    const config = (tables: string): Record<string, string> => ({ ...bed.config(name, name), 'debezium.source.table.include.list': tables, 'walberg.retry.initial.ms': '50' });
+    daemon = await startDaemon({ config: config('public\\.first') });
+    await daemon.waitForLog(/streaming .* from slot/);
+    assert.equal(await daemon.sigterm(), 0);
+    // The slot is there; that of the load waits for this transaction, when the table has been planned.
+    await holder.rows('BEGIN; SELECT pg_current_xact_id()');
+    daemon = await startDaemon({ config: config('public\\.(first|t)') });
+    await daemon.waitForLog(/The load waits for open transactions/);
+    await pg.rows("ALTER TABLE t ADD COLUMN c int; UPDATE t SET c = id; ALTER TABLE t RENAME a TO x; ALTER TABLE t RENAME b TO a; ALTER TABLE t RENAME x TO b");
+    await holder.rows('COMMIT');
+    await daemon.waitForLog(/streaming .* from slot/);
+    await waitUntilCaughtUp(daemon, pg, name);
+    assert.equal(await daemon.sigterm(), 0);
+    const comparison = await compareTable(pg, bed.clickhouse, 't', bed.location(name, 't'));
+    assert.ok(comparison.equal, describeComparison('t', comparison));
+  } finally {
+    if (daemon !== undefined && daemon.exit === undefined) await daemon.kill9();
+    await dropSlot(pg, name);
+    await Promise.all([pg.close(), holder.close()]);
+    await bed.close();
+  }
+});
